@@ -19,6 +19,9 @@ pub struct ProcedureSchema {
     pub rights: Rights,
     /// What makes it a function.
     pub function: Option<FunctionSchema>,
+    /// What makes it a procedure in PL/pgSQL: which way each parameter goes, as [`FunctionSchema::modes`] says it, but that OUT parameters stand among the
+    /// others. `None`: it is in SQL.
+    pub plpgsql: Option<String>,
 }
 
 /// What a function has and a procedure has not.
@@ -69,6 +72,20 @@ impl ProcedureSchema {
     }
 }
 
+impl ProcedureSchema {
+    /// The parameters that are part of its signature: those that go in.
+    pub fn inputs(&self) -> impl Iterator<Item = &(String, Type)> {
+        let modes = self.plpgsql.as_deref().unwrap_or_default().chars().map(Some).chain(std::iter::repeat(None));
+        self.parameters.iter().zip(modes).filter(|(_, mode)| *mode != Some('o')).map(|(known, _)| known)
+    }
+
+    /// The places of the parameters that a call of a procedure gives back.
+    pub fn outputs(&self) -> Vec<usize> {
+        let modes = self.plpgsql.as_deref().unwrap_or_default().chars().enumerate();
+        modes.filter(|(_, mode)| matches!(mode, 'o' | 'b')).map(|(place, _)| place).collect()
+    }
+}
+
 impl FunctionSchema {
     /// Names and types of the columns of its result; a single value has no name.
     pub fn columns(&self) -> Vec<(&str, Type)> {
@@ -87,6 +104,9 @@ impl ProcedureSchema {
             Some(RoutineResult::Columns(columns)) => columns,
             _ => &[],
         };
+        if let Some(modes) = self.plpgsql.as_ref().filter(|modes| !modes.is_empty()) {
+            return modes.chars().zip(&self.parameters).collect();
+        }
         let modes = function.map(|function| function.modes.as_str()).filter(|modes| !modes.is_empty());
         let Some(modes) = modes else { return self.parameters.iter().map(|known| ('i', known)).collect() };
         let (mut inputs, mut columns) = (self.parameters.iter(), columns.iter());

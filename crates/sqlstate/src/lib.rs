@@ -2,6 +2,8 @@
 //!
 //! Invariant: a code that Raid says, or looks for, stands here once, under PostgreSQL's name for it, and nowhere else in product code.
 
+pub mod conditions;
+
 // Class 00: Successful Completion
 /// `successful_completion`.
 pub const SUCCESSFUL_COMPLETION: &str = "00000";
@@ -28,6 +30,14 @@ pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
 /// `invalid_grant_operation`.
 pub const INVALID_GRANT_OPERATION: &str = "0LP01";
 
+// Class 0Z: Diagnostics Exception
+/// `stacked_diagnostics_accessed_without_active_handler`.
+pub const STACKED_DIAGNOSTICS_WITHOUT_HANDLER: &str = "0Z002";
+
+// Class 20: Case Not Found
+/// `case_not_found`.
+pub const CASE_NOT_FOUND: &str = "20000";
+
 // Class 21: Cardinality Violation
 /// `cardinality_violation`.
 pub const CARDINALITY_VIOLATION: &str = "21000";
@@ -39,6 +49,8 @@ pub const STRING_DATA_RIGHT_TRUNCATION: &str = "22001";
 pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
 /// `null_value_not_allowed`.
 pub const NULL_VALUE_NOT_ALLOWED: &str = "22004";
+/// `error_in_assignment`.
+pub const ERROR_IN_ASSIGNMENT: &str = "22005";
 /// `invalid_datetime_format`.
 pub const INVALID_DATETIME_FORMAT: &str = "22007";
 /// `datetime_field_overflow`.
@@ -224,6 +236,8 @@ pub const AMBIGUOUS_PARAMETER: &str = "42P08";
 pub const AMBIGUOUS_ALIAS: &str = "42P09";
 /// `invalid_column_reference`.
 pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
+/// `invalid_cursor_definition`.
+pub const INVALID_CURSOR_DEFINITION: &str = "42P11";
 /// `invalid_function_definition`.
 pub const INVALID_FUNCTION_DEFINITION: &str = "42P13";
 /// `invalid_table_definition`.
@@ -292,6 +306,16 @@ pub const IO_ERROR: &str = "58030";
 // Class 72: Snapshot Failure
 /// `snapshot_too_old`.
 pub const SNAPSHOT_TOO_OLD: &str = "72000";
+
+// Class P0: PL/pgSQL Error
+/// `raise_exception`.
+pub const RAISE_EXCEPTION: &str = "P0001";
+/// `no_data_found`.
+pub const NO_DATA_FOUND: &str = "P0002";
+/// `too_many_rows`.
+pub const TOO_MANY_ROWS: &str = "P0003";
+/// `assert_failure`.
+pub const ASSERT_FAILURE: &str = "P0004";
 
 // Class XX: Internal Error
 /// `internal_error`.

@@ -48,6 +48,12 @@ pub struct SqlError {
     pub schema: Option<String>,
     /// The function of PostgreSQL that reports such an error, where drivers look at it.
     pub routine: Option<&'static str>,
+    /// Where it came about in routines.
+    pub context: Option<String>,
+    /// The column that it is about.
+    pub column: Option<String>,
+    /// The type that it is about.
+    pub data_type: Option<String>,
 }
 
 /// What every fallible step of a statement returns; boxed, because an error is rare and large.
@@ -67,6 +73,9 @@ impl SqlError {
             table: None,
             schema: None,
             routine: None,
+            context: None,
+            column: None,
+            data_type: None,
         })
     }
 
@@ -136,6 +145,9 @@ impl SqlError {
                     schema: schema.map(|schema| schema.name.clone()),
                     constraint,
                     routine: None,
+                    context: None,
+                    column: None,
+                    data_type: None,
                 })
             }
             Failure::SchemaChanged { key } => {

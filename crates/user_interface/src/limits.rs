@@ -78,6 +78,12 @@ pub const KEPT_ROWS_MAX: usize = 1_000_000;
 pub const KEPT_BYTES_MAX: usize = 2 * messages::limits::TRANSACTION_BYTES_MAX;
 /// Queries of the WITH of a statement that changes rows there: each is compiled with those before it.
 pub const WITH_QUERIES_MAX: usize = 100;
+/// Routines in PL/pgSQL that call each other.
+pub const ROUTINES_MAX: usize = 32;
+/// What a routine may do before the session lets others have their turn: notices and statements that no server has to answer.
+pub const ROUTINE_STEPS_AT_ONCE: usize = 500;
+/// How often a routine that is a transaction by itself is run again because it has lost a conflict.
+pub const ROUTINE_TRIES_MAX: u32 = 10;
 /// Longest line of COPY data, in bytes.
 pub const COPY_LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 /// Longest identifier, in bytes (PostgreSQL's `NAMEDATALEN - 1`); longer ones are cut.

@@ -190,3 +190,9 @@ fn domains() {
 fn extensions() {
     run("extensions");
 }
+
+/// DO and procedures in PL/pgSQL: notices, statements, savepoints, tries after conflicts.
+#[test]
+fn routines() {
+    run("routines");
+}

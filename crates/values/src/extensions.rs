@@ -56,7 +56,7 @@ const fn of_uuid(name: &'static str, volatility: FunctionVolatility) -> Extensio
     function(name, &[], UUID, volatility, name)
 }
 
-/// `plpgsql`, which PostgreSQL has in each database from the start. Here it has a name only: the language is not there.
+/// `plpgsql`, which PostgreSQL has in each database from the start. Here it has a name only: the language is part of the server.
 pub static PLPGSQL: Extension = Extension {
     name: "plpgsql",
     version: "1.0",

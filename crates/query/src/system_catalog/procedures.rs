@@ -1,6 +1,6 @@
 //! Procedures and functions of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them; extensions and their functions.
 //!
-//! Invariant: what is shown as installed was created. `plpgsql` never was: its language is not here.
+//! Invariant: what is shown as installed was created. The extension `plpgsql` never was: its language is part of the server.
 
 use super::names::split_name;
 use super::rows::{Row, row};
@@ -13,8 +13,10 @@ use values::Type;
 use values::extensions::{EXTENSIONS, Extension};
 use values::functions::FunctionVolatility;
 
-/// Identifier of the language `sql`, the only one that users write in.
+/// Identifier of the language `sql`.
 pub const SQL_OID: u32 = 14;
+/// Identifier of the language `plpgsql`, of those that PostgreSQL gives away when it is set up.
+pub const PLPGSQL_OID: u32 = 13_563;
 /// Identifier of the language `c`, which functions of extensions are written in.
 pub const C_OID: u32 = 13;
 /// Identifier of the type `void`, which procedures return.
@@ -141,7 +143,10 @@ impl SystemCatalog {
             let head = format!("CREATE OR REPLACE FUNCTION {name}({arguments})\n RETURNS {result}\n LANGUAGE sql\n");
             return Some(format!("{head}{options}AS {quote}${body}{quote}$\n"));
         }
-        Some(format!("CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"))
+        let language = language(procedure);
+        Some(format!(
+            "CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE {language}\nAS {quote}${body}{quote}$\n"
+        ))
     }
 }
 
@@ -152,7 +157,7 @@ pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
-    let types = procedure.parameters.iter().map(|(_, argument_type)| i64::from(argument_type.oid()));
+    let types = procedure.inputs().map(|(_, argument_type)| i64::from(argument_type.oid()));
     let function = procedure.function.as_ref();
     let all = procedure.all_parameters();
     let is_named = all.iter().any(|(_, (name, _))| !name.is_empty());
@@ -164,7 +169,7 @@ fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     let defaults = function.map_or(0, |known| known.defaults.len() as i64);
     row! {
         oid: procedure.oid, proname: namespace::bare(&procedure.name), pronamespace: namespace::of(&procedure.name), proowner: procedure.rights.owner,
-        prolang: SQL_OID, procost: 100, prorows: if returns_set { 1000 } else { 0 }, provariadic: 0, prosupport: "-",
+        prolang: if procedure.plpgsql.is_some() { PLPGSQL_OID } else { SQL_OID }, procost: 100, prorows: if returns_set { 1000 } else { 0 }, provariadic: 0, prosupport: "-",
         prokind: if function.is_some() { "f" } else { "p" }, prosecdef: false,
         proleakproof: false, proisstrict: function.is_some_and(|known| known.is_strict), proretset: returns_set,
         provolatile: function.map_or("v", |known| match known.volatility {
@@ -173,7 +178,12 @@ fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
             RoutineVolatility::Volatile => "v",
         }),
         proparallel: function.map_or("u".to_owned(), |known| known.parallel.to_string()),
-        pronargs: procedure.parameters.len() as i64, pronargdefaults: defaults, prorettype: function.map_or(VOID_OID, result_oid),
+        pronargs: procedure.inputs().count() as i64, pronargdefaults: defaults,
+        prorettype: match function {
+            Some(function) => result_oid(function),
+            None if procedure.outputs().is_empty() => VOID_OID,
+            None => RECORD_OID,
+        },
         proargtypes: types.collect::<Vec<_>>(), proallargtypes: all_types, proargmodes: modes, proargnames: names,
         proargdefaults: function.filter(|_| defaults > 0).map(|known| known.defaults.join(", ")),
         prosrc: procedure.body.as_str(),
@@ -202,10 +212,10 @@ pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
             specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
             routine_catalog: database, routine_schema: catalog.schema_of(&procedure.name),
             routine_name: namespace::bare(&procedure.name),
-            routine_type: if procedure.function.is_some() { "FUNCTION" } else { "PROCEDURE" }, routine_body: "SQL",
+            routine_type: if procedure.function.is_some() { "FUNCTION" } else { "PROCEDURE" }, routine_body: if procedure.plpgsql.is_some() { "EXTERNAL" } else { "SQL" },
             data_type: procedure.function.as_ref().map(|known| catalog.type_text(result_oid(known), None)),
             routine_definition: procedure.body.as_str(),
-            external_language: "SQL", parameter_style: "GENERAL",
+            external_language: language(procedure).to_uppercase(), parameter_style: "GENERAL",
             is_deterministic: match &procedure.function {
                 Some(known) if known.volatility == RoutineVolatility::Immutable => "YES",
                 _ => "NO",
@@ -238,6 +248,11 @@ pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
         (1..).zip(procedure.all_parameters()).map(parameter).collect::<Vec<_>>()
     };
     catalog.procedures().flat_map(of).collect()
+}
+
+/// What it is written in.
+fn language(procedure: &ProcedureSchema) -> &'static str {
+    if procedure.plpgsql.is_some() { "plpgsql" } else { "sql" }
 }
 
 fn specific_name(procedure: &ProcedureSchema) -> String {

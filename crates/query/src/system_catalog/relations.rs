@@ -143,12 +143,18 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
 /// What functions are written in.
 fn languages() -> Vec<Row> {
     let of_one = |(oid, name, trusted): (u32, &str, bool)| {
+        let is_added = oid == procedures::PLPGSQL_OID;
         row! {
-            oid: oid, lanname: name, lanowner: OWNER_OID, lanispl: false, lanpltrusted: trusted, lanplcallfoid: 0,
+            oid: oid, lanname: name, lanowner: OWNER_OID, lanispl: is_added, lanpltrusted: trusted, lanplcallfoid: 0,
             laninline: 0, lanvalidator: 0,
         }
     };
-    [(procedures::C_OID, "c", false), (procedures::SQL_OID, "sql", true)].map(of_one).into()
+    let all = [
+        (procedures::C_OID, "c", false),
+        (procedures::SQL_OID, "sql", true),
+        (procedures::PLPGSQL_OID, "plpgsql", true),
+    ];
+    all.map(of_one).into()
 }
 
 /// How tables and indexes are kept.

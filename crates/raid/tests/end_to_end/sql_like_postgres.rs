@@ -199,7 +199,7 @@ fn clear(world: &World, postgres: &Postgres) {
             "SELECT 'TABLE \"' || tablename::text || '\" CASCADE' FROM pg_tables WHERE schemaname = 'public' \
              UNION ALL SELECT 'SEQUENCE IF EXISTS \"' || relname::text || '\"' FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace \
              UNION ALL SELECT CASE prokind::text WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END || ' \"' || proname::text || '\"' \
-             FROM pg_proc WHERE prolang = 14 AND pronamespace = 'public'::regnamespace \
+             FROM pg_proc WHERE prolang <> 13 AND pronamespace = 'public'::regnamespace \
              UNION ALL SELECT 'DOMAIN IF EXISTS \"' || typname::text || '\" CASCADE' FROM pg_type WHERE typtype = 'd' AND typnamespace = 'public'::regnamespace",
             None,
         );

@@ -36,7 +36,7 @@ CREATE PROCEDURE broken() LANGUAGE SQL AS 'UPDATE nowhere SET nothing = 1';
 CREATE PROCEDURE broken(a int, a int) LANGUAGE SQL AS 'SELECT 1';
 CREATE PROCEDURE broken() AS 'SELECT 1';
 --! unsupported
-CREATE PROCEDURE broken() LANGUAGE plpgsql AS 'BEGIN END';
+CREATE PROCEDURE broken() LANGUAGE internal AS 'now';
 CREATE PROCEDURE empty() LANGUAGE SQL AS '';
 CALL empty();
 DROP PROCEDURE empty();

@@ -140,7 +140,6 @@ CREATE DATABASE other;
 LOCK TABLE a;
 COMMENT ON TABLE a IS 'x';
 MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;
---! unsupported
 DO 'begin end';
 GRANT SELECT ON a TO b;
 CREATE TABLE wrong (a int) WITH (oids = true);

@@ -20,6 +20,12 @@ pub enum Severity {
     Warning,
     /// Something worth knowing.
     Notice,
+    /// Something that the client has asked for.
+    Info,
+    /// Something for the log.
+    Log,
+    /// Something for who looks for an error.
+    Debug,
 }
 
 impl Severity {
@@ -29,6 +35,9 @@ impl Severity {
             Severity::Fatal => "FATAL",
             Severity::Warning => "WARNING",
             Severity::Notice => "NOTICE",
+            Severity::Info => "INFO",
+            Severity::Log => "LOG",
+            Severity::Debug => "DEBUG",
         }
     }
 }
@@ -229,7 +238,7 @@ pub fn notification(out: &mut BytesMut, process: i32, channel: &str, payload: &s
 pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
     let kind = match severity {
         Severity::Error | Severity::Fatal => b'E',
-        Severity::Warning | Severity::Notice => b'N',
+        Severity::Warning | Severity::Notice | Severity::Info | Severity::Log | Severity::Debug => b'N',
     };
     message(out, kind, |out| {
         let mut field = |name: u8, text: &str| {
@@ -249,9 +258,20 @@ pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
         if let Some(position) = error.position {
             field(b'P', &position.to_string());
         }
-        if let Some(table) = &error.table {
+        if let Some(context) = &error.context {
+            field(b'W', context);
+        }
+        if error.table.is_some() || error.schema.is_some() {
             field(b's', error.schema.as_deref().unwrap_or(namespace::PUBLIC));
+        }
+        if let Some(table) = &error.table {
             field(b't', table);
+        }
+        if let Some(column) = &error.column {
+            field(b'c', column);
+        }
+        if let Some(data_type) = &error.data_type {
+            field(b'd', data_type);
         }
         if let Some(constraint) = &error.constraint {
             field(b'n', constraint);

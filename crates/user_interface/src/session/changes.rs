@@ -58,6 +58,10 @@ impl Turn<'_> {
 
 /// The version of a catalog row that the statement was compiled with.
 pub(super) fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
+    if let Plan::Routine(_) = &execution.prepared.plan {
+        let found = execution.prepared.mentions.iter().find(|(relied, _)| relied == key);
+        return found.map(|(_, version)| *version);
+    }
     let program = match (&execution.prepared.plan, &execution.change) {
         (Plan::Program(program) | Plan::Feed(_, program, ..), _) => program.as_ref(),
         (Plan::Parts(parts), _) => parts.begin.as_ref(),

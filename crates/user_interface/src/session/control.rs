@@ -153,6 +153,7 @@ impl Turn<'_> {
             | Utility::Constraints(_)
             | Utility::LockTable(_)
             | Utility::System(_)
+            | Utility::Do(_)
             | Utility::Nothing(_) => {}
         }
         self.complete(execution);
@@ -422,7 +423,9 @@ impl Turn<'_> {
                     let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
                     self.report_changes(&before.now);
                 }
-                self.session.block = Block::Open;
+                if self.session.block == Block::Failed {
+                    self.session.block = Block::Open;
+                }
                 self.locks_are_gone(gone);
                 self.forget_cause();
             }
@@ -436,7 +439,7 @@ impl Turn<'_> {
     }
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
-        let in_block = self.session.block == Block::Open;
+        let in_block = self.session.block == Block::Open || self.session.routines.is_on();
         if local && !in_block {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
             return Ok(());

@@ -8,6 +8,7 @@
 
 use crate::errors::{Result, sqlstate};
 use crate::limits::DOUBTS_MAX;
+use crate::session::execution::relying_program;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
@@ -15,7 +16,6 @@ use crate::sql::mentioned::mentioned;
 use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use messages::Key;
-use messages::program::Program;
 use messages::schema::CatalogVersions;
 use std::sync::Arc;
 
@@ -58,15 +58,7 @@ impl Turn<'_> {
             return self.confirmed(confirmed);
         }
         self.session.doubts += 1;
-        let program = Program {
-            parameters: Vec::new(),
-            actions: Vec::new(),
-            columns: Vec::new(),
-            relies_on,
-            read_only: true,
-            references: Arc::default(),
-        };
-        let plan = Plan::Program(Arc::new(program));
+        let plan = Plan::Program(relying_program(&relies_on));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
         execution.doubt = Some(Box::new(Doubt { confirmed, again }));
         if let Err(error) = self.enter(execution) {
@@ -102,6 +94,10 @@ impl Turn<'_> {
                 if let Cycle::Simple(_, statements) = &mut self.session.cycle {
                     statements.push_front(parsed);
                 }
+                Ok(())
+            }
+            Again::Routine => {
+                self.run_asked();
                 Ok(())
             }
             Again::Parse { name, sql, language, types, told } => self.parse_in(&name, &sql, language, &types, told),

@@ -27,6 +27,9 @@ impl Turn<'_> {
 
     /// A statement has done all it had to do.
     pub fn complete(&mut self, mut execution: Box<Execution>) {
+        if self.session.routines.is_on() {
+            return self.asked_is_done(Some(execution));
+        }
         self.session.work = Work::Idle;
         self.announce(&mut execution);
         let prepared = &execution.prepared;
@@ -49,6 +52,9 @@ impl Turn<'_> {
 
     /// Tells the client the tag, after the commit if this statement ends a transaction.
     pub fn finish_statement(&mut self, tag: String) {
+        if self.session.routines.is_on() {
+            return self.asked_is_done(None);
+        }
         self.session.doubts = 0;
         if self.session.block == Block::None {
             self.transaction_ended(true);
@@ -73,6 +79,9 @@ impl Turn<'_> {
     pub fn fail(&mut self, error: &SqlError) {
         if self.session.phase == Phase::Startup {
             return self.fatal(error);
+        }
+        if self.session.routines.is_on() {
+            return self.asked_has_failed(error);
         }
         let placed = self.in_quel(error);
         backend::error(&mut self.session.output, Severity::Error, placed.as_deref().unwrap_or(error));
@@ -118,6 +127,7 @@ impl Turn<'_> {
             }
         }
         self.transaction_left();
+        self.forget_routines();
         self.session.phase = Phase::Finished;
         self.session.deadline = Some(self.now.boot + FAREWELL_PATIENCE);
         self.session.work = Work::Idle;
@@ -161,6 +171,7 @@ impl Turn<'_> {
     }
 
     fn ready(&mut self) {
+        self.forget_routines();
         self.session.cycle = Cycle::Idle;
         self.session.work = Work::Idle;
         self.session.deadline = self.idle_deadline();
@@ -226,6 +237,9 @@ impl Turn<'_> {
                 self.session.open = true;
                 self.session.implicit_failed = true;
                 return self.end_implicit(None);
+            }
+            if matches!(failure, Failure::Conflict { .. }) && self.commit_lost() {
+                return;
             }
             let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
             self.statement_erred(&error);

@@ -6,12 +6,11 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend;
 use crate::session::changes::relied_on;
-use crate::session::state::{Again, Block, Confirmed, Execution, Step, TextLanguage, Work};
+use crate::session::state::{Again, Block, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::isolation::TransactionLevel;
-use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::user_functions;
@@ -19,6 +18,7 @@ use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system, user_types};
 use messages::Key;
 use messages::program::{Expression, Program};
+use messages::schema::CatalogVersions;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use std::sync::Arc;
 use values::Value;
@@ -112,7 +112,8 @@ impl Turn<'_> {
             self.begin_implicit();
             // It is the whole transaction: nobody gains by less.
             self.session.level = TransactionLevel::Serializable;
-            self.session.mode = self.implicit_mode(execution.prepared.writes || execution.prepared.discards());
+            let may_write = execution.prepared.writes || execution.prepared.discards();
+            self.session.mode = self.implicit_mode(may_write || matches!(execution.prepared.plan, Plan::Routine(_)));
         } else if self.session.block == Block::Implicit
             && !self.session.open
             && execution.recompilations == 0
@@ -216,6 +217,14 @@ impl Turn<'_> {
                 let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
+            }
+            Plan::Routine(_) if execution.prepared.mentions.is_empty() => return self.begin_routine(execution),
+            // What is called is to be what it was when the statement was compiled.
+            Plan::Routine(_) => {
+                let own = self.session.overlay.keys();
+                let mentions = execution.prepared.mentions.iter().filter(|(key, _)| !own.contains(key)).cloned();
+                let program = relying_program(&mentions.collect());
+                self.execute_program(&mut execution, program, Vec::new(), Step::Program);
             }
             Plan::Parts(_) => self.begin_parts(&mut execution),
             Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
@@ -352,6 +361,12 @@ impl Turn<'_> {
                 return;
             }
         }
+        if let Plan::Routine(_) = &execution.prepared.plan {
+            if let Err(error) = self.begin_routine(execution) {
+                self.fail(&error);
+            }
+            return;
+        }
         if let Plan::Utility(Utility::Listen(channel)) = &execution.prepared.plan {
             let channel = channel.clone();
             return self.listen(execution, channel);
@@ -398,6 +413,10 @@ impl Turn<'_> {
 
     /// Rows go to the client, their columns before them if it has not been told.
     pub fn send_rows(&mut self, execution: &mut Execution, rows: Vec<Vec<Value>>) {
+        if self.session.routines.is_on() {
+            execution.sent += rows.len() as u64;
+            return self.collect_rows(rows);
+        }
         self.announce(execution);
         execution.sent += rows.len() as u64;
         if let crate::session::state::Sink::Copy(options, columns) = &execution.sink {
@@ -509,69 +528,11 @@ impl Turn<'_> {
             self.fail(&error);
         }
     }
-
-    /// The query processor described the statement.
-    pub fn described(
-        &mut self,
-        mut execution: Box<Execution>,
-        columns: &[messages::program::ResultColumn],
-        parameters: &[values::Type],
-    ) {
-        let prepared = execution.prepared.clone();
-        let done = match self.complete_description(&prepared, columns, parameters) {
-            Ok(Some(described)) => {
-                execution.prepared = described;
-                execution.check_told().and_then(|()| self.enter(execution))
-            }
-            Ok(None) => self.describe_anew(execution),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = done {
-            self.fail(&error);
-        }
-    }
-
-    /// The statement is not what it was described to be: it is described once more, and then begun. Nothing of it has been done or told.
-    pub fn describe_anew(&mut self, mut execution: Box<Execution>) -> Result<()> {
-        if execution.recompilations == RECOMPILATIONS_MAX || execution.fills.is_some() {
-            return Err(SqlError::plan_changed());
-        }
-        execution.recompilations += 1;
-        let before = execution.prepared.clone();
-        execution.prepared = self.compile_anew(&before)?;
-        if !before.undescribed && execution.portal.is_some() {
-            execution.told.get_or_insert(before);
-        }
-        execution.check_told()?;
-        self.enter(execution)
-    }
-
-    /// A statement with what the query processor said of it; `None`: what it mentions has changed since that was asked.
-    pub fn complete_description(
-        &mut self,
-        prepared: &Prepared,
-        columns: &[messages::program::ResultColumn],
-        parameters: &[values::Type],
-    ) -> Result<Option<Arc<Prepared>>> {
-        if !prepared.stands(&self.catalog()) {
-            return Ok(None);
-        }
-        let parsed: Parsed = self
-            .read_one(&prepared.text, TextLanguage::of(prepared))?
-            .ok_or_else(|| SqlError::syntax(&prepared.text))?;
-        let described = Some((columns, parameters));
-        let before = match &prepared.plan {
-            Plan::Parts(parts) => parts.descriptions.as_slice(),
-            _ => &[],
-        };
-        let compiled = self.compile_on(&parsed, &prepared.text, prepared.declared.clone(), before, described)?;
-        Ok(Some(self.keep(&prepared.text, compiled)))
-    }
 }
 
 impl Execution {
     /// Errors: 0A000 when the statement is not what the client was told; one that is not described yet may be.
-    fn check_told(&self) -> Result<()> {
+    pub(super) fn check_told(&self) -> Result<()> {
         let (now, Some(told)) = (&self.prepared, &self.told) else { return Ok(()) };
         // A client that is yet to be told the columns can be told others, if it has formats for them.
         let fits = match self.portal.is_some() && !self.announced {
@@ -587,6 +548,18 @@ impl Execution {
             change.program = Some(Program::clone(program));
         }
     }
+}
+
+/// A program that does nothing, if these rows of the catalog have these versions.
+pub(super) fn relying_program(relies_on: &CatalogVersions) -> Arc<Program> {
+    Arc::new(Program {
+        parameters: Vec::new(),
+        actions: Vec::new(),
+        columns: Vec::new(),
+        relies_on: relies_on.clone(),
+        read_only: true,
+        references: Arc::default(),
+    })
 }
 
 /// A reply that does not answer what was asked: a broken server of our own, told to the client rather than hidden.

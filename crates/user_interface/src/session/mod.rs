@@ -2,7 +2,7 @@
 //!
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
-//! protocol; [`execution`], [`queries`], [`parts_progress`], `parts`, [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
+//! protocol; [`execution`], `descriptions`, [`queries`], [`parts_progress`], `parts`, [`copy`], `routine_runs`, [`routines`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end;
 //! `measuring`: where they are counted.
 
@@ -13,6 +13,7 @@ mod changes;
 pub mod control;
 pub mod copy;
 pub mod cursors;
+mod descriptions;
 pub mod doorkeeper;
 pub mod doubt;
 pub mod due;
@@ -30,6 +31,8 @@ pub mod notifications;
 mod parts;
 pub mod parts_progress;
 pub mod queries;
+mod routine_runs;
+pub mod routines;
 pub mod simple;
 pub mod sleeping;
 pub mod sql_cursor;

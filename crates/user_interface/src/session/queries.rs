@@ -147,6 +147,7 @@ impl Turn<'_> {
             return;
         }
         match std::mem::replace(&mut self.session.work, Work::Idle) {
+            Work::Statement(_) if self.room_for_routine() => {}
             Work::Statement(execution) => self.more(execution, Step::Rows),
             other => {
                 self.session.work = other;

@@ -12,6 +12,7 @@ use crate::session::catalog::{KnownPath, Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
 use crate::session::parts_progress::PartsProgress;
+use crate::session::routine_runs::Routines;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::isolation::TransactionLevel;
@@ -265,6 +266,8 @@ pub enum Again {
     Becomes(Box<Execution>),
     /// By the simple protocol.
     Simple(Parsed),
+    /// What the innermost routine has asked for.
+    Routine,
     /// By Parse.
     Parse {
         /// The statement's name.
@@ -433,6 +436,8 @@ pub struct Session {
     pub portals: FxHashMap<String, Portal>,
     /// Cursors that DECLARE has made.
     pub cursors: FxHashMap<String, SqlCursor>,
+    /// Routines under way, each called by the one before it.
+    pub routines: Routines<Box<Execution>>,
     /// The portal whose query the query processor holds.
     pub query_portal: Option<String>,
     /// How often the query processor was told to stop and has not said that it did: its other replies are late until then.
@@ -494,6 +499,7 @@ impl Session {
             places: None,
             portals: FxHashMap::default(),
             cursors: FxHashMap::default(),
+            routines: Routines::default(),
             query_portal: None,
             stops: 0,
             cycle: Cycle::Idle,
@@ -543,10 +549,8 @@ impl Session {
     /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
     /// held back that Sync or Flush ends, that is a notice, or that is much. All is, while advisory locks are given back that it may be about.
     pub fn holds_output(&self) -> bool {
-        if self.phase == Phase::Ready && self.locks.holds_client() {
-            return true;
-        }
-        self.phase == Phase::Ready && !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX
+        let is_little = !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX;
+        self.phase == Phase::Ready && (self.locks.holds_client() || is_little)
     }
 
     /// The status that ReadyForQuery shows.

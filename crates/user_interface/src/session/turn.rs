@@ -279,6 +279,14 @@ impl Turn<'_> {
                     && prepared.path == self.path()
                     && prepared.resolved.iter().all(|(key, version)| catalog.version_of(key) == *version)
             }
+            // What a routine names is looked for when it runs; who calls it relies on its row.
+            Plan::Routine(_) => {
+                let shared = &self.shared.catalog;
+                prepared.role == self.session.current_user().1
+                    && prepared.path == self.path()
+                    && (prepared.mentions.is_empty() || self.session.overlay.is_empty())
+                    && prepared.stands(&shared.catalog)
+            }
             Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,
             Plan::Program(_)
             | Plan::Query(_)

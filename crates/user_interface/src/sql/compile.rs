@@ -23,6 +23,7 @@ use crate::sql::qualify::qualified;
 use crate::sql::queried_table::{Makes, QueriedTable, Refresh};
 use crate::sql::relied::{functions_called, mentions_with, relations};
 use crate::sql::rights::Needs;
+use crate::sql::routines;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_utility, session_query};
@@ -125,7 +126,10 @@ fn of_tree(
             let into = into.named(lookup, || relations(statement).iter().any(|name| context.all.is_temporary(name)))?;
             of_queried(&whole, &Arc::new(into), query, declared, context, described)?
         }
-        None => of_sql(&whole, query, declared, context, described)?,
+        None => match of_routine(&whole, declared, context)? {
+            Some(prepared) => prepared,
+            None => of_sql(&whole, query, declared, context, described)?,
+        },
     };
     if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
         let name = names::own_relation(&alter.name)?;
@@ -173,7 +177,10 @@ fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
 fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
     let procedure = procedures::definition(create)?;
     parse::check_names(&procedure.body).map_err(|error| Box::new(SqlError { position: None, ..*error }))?;
-    procedures::body(&procedure, context)?;
+    match procedure.plpgsql {
+        Some(_) => routines::check(&procedure, context)?,
+        None => drop(procedures::body(&procedure, context)?),
+    }
     let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())), Arc::default());
     let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
     prepared.writes = true;
@@ -224,6 +231,13 @@ fn known_types(declared: &[Option<Type>], described: &[Type]) -> Vec<Option<Type
         slot.get_or_insert(*data_type);
     }
     types
+}
+
+/// CALL of a procedure in PL/pgSQL; `None`: it is another statement.
+fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Context) -> Result<Option<Prepared>> {
+    let ast::Statement::Call(function) = whole.statement else { return Ok(None) };
+    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
 fn of_sql(
@@ -461,8 +475,13 @@ fn of_session_calls(
 
 /// The statement, with what the role may do of it.
 fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
-    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::Parts(_) | Plan::SetValue(_) | Plan::Queried(..) =
-        &prepared.plan
+    if let Plan::Program(_)
+    | Plan::Query(_)
+    | Plan::Feed(..)
+    | Plan::Parts(_)
+    | Plan::SetValue(_)
+    | Plan::Queried(..)
+    | Plan::Routine(_) = &prepared.plan
     {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
@@ -475,7 +494,9 @@ fn needs_of(statement: &ast::Statement, context: &Context) -> Needs {
         ast::Statement::Call(function) => {
             let name = names::own_relation(&function.name).unwrap_or_default();
             let procedure = context.all.procedures.get(&name);
-            let body = procedure.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
+            // What a routine in PL/pgSQL runs needs what it needs when it runs.
+            let in_sql = procedure.filter(|(procedure, _)| procedure.plpgsql.is_none());
+            let body = in_sql.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
             needs::of_call(function, body.as_deref().unwrap_or_default(), &NameLookup::new(context.all, context.facts))
         }
         _ => needs::of(statement, context.all),

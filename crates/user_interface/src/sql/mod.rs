@@ -3,12 +3,12 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`parse`], [`utility`], `explain_syntax`, [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], `gathering`, [`lock_table`], [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`mentioned`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`do_syntax`], [`routine_call`], [`routines`]: those in PL/pgSQL, and DO; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`], `setting_values`, [`own_settings_syntax`], [`own_settings`], [`isolation`]: the session's parameters.
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`, [`domain_syntax`], `domain_definitions`, `domains`: types of users; [`extension_syntax`], `extension_functions`, `extensions`: extensions and their functions; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -29,9 +29,11 @@ pub mod ddl;
 pub mod default_privileges;
 pub mod definitions;
 pub mod denials;
+pub mod do_syntax;
 mod domain_definitions;
 pub mod domain_syntax;
 mod domains;
+mod explain_syntax;
 pub mod expressions;
 mod extension_functions;
 pub mod extension_syntax;
@@ -86,6 +88,8 @@ mod relied;
 pub mod rights;
 pub mod role_syntax;
 pub mod roles;
+pub mod routine_call;
+pub mod routines;
 mod row_expressions;
 pub mod schema_syntax;
 pub mod schemas;

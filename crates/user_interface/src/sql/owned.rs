@@ -24,8 +24,7 @@ use values::Type;
 
 /// `procedure p(integer)` or `function f(integer)` as details name it.
 fn described(procedure: &ProcedureSchema) -> String {
-    let types: Vec<String> =
-        procedure.parameters.iter().map(|(_, data_type)| data_type.base_name().to_owned()).collect();
+    let types: Vec<String> = procedure.inputs().map(|(_, data_type)| data_type.base_name().to_owned()).collect();
     format!("{} {}({})", procedure.word(), procedure.name, types.join(","))
 }
 
@@ -52,7 +51,7 @@ impl Planner<'_> {
     /// Errors: 42883 for a procedure that there is not.
     pub(super) fn procedure_named(&self, word: &str, name: &str, types: Option<&[Type]>) -> Result<String> {
         let found = self.catalog.procedures.get(name).filter(|(procedure, _)| {
-            let known = procedure.parameters.iter().map(|(_, data_type)| data_type.unmodified());
+            let known = procedure.inputs().map(|(_, data_type)| data_type.unmodified());
             types.is_none_or(|types| types.iter().map(|wanted| wanted.unmodified()).eq(known))
         });
         let message = match (found, types) {

@@ -14,6 +14,7 @@ use crate::sql::parts::StatementParts;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
+use crate::sql::routine_call::RoutineCall;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
@@ -40,6 +41,8 @@ pub enum Plan {
     Query(Arc<str>),
     /// By both.
     Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
+    /// As a routine that the session runs.
+    Routine(Arc<RoutineCall>),
     /// As several parts.
     Parts(Arc<StatementParts>),
     /// As a schema change, planned when it is executed; with the LIKEs of CREATE TABLE.

@@ -16,10 +16,14 @@ use crate::sql::lookup::NameLookup;
 use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::{self, Statement};
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::qualify::qualified;
+use crate::sql::routine_call::RoutineCall;
+use crate::sql::routines;
 use crate::sql::types::{Stop, Typed, data_type, user_type_name};
+use messages::namespace;
 use messages::privilege::Rights;
-use messages::program::{Action, Program};
+use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::{CatalogEntry, ProcedureSchema};
 use messages::{Key, Timestamp};
 use privileges::Kind;
@@ -41,11 +45,12 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
     if create.security.is_some() || !create.set_params.is_empty() {
         return Err(SqlError::unsupported("a procedure with SECURITY or SET"));
     }
-    match &create.language {
-        Some(language) if language.value.eq_ignore_ascii_case("sql") => {}
+    let is_plpgsql = match &create.language {
+        Some(language) if language.value.eq_ignore_ascii_case("sql") => false,
+        Some(language) if language.value.eq_ignore_ascii_case(routines::LANGUAGE) => true,
         Some(language) => return Err(SqlError::unsupported(format!("LANGUAGE {language}"))),
         None => return invalid("no language specified"),
-    }
+    };
     let body = match &create.function_body {
         Some(ast::CreateFunctionBody::AsBeforeOptions { body: ast::Expr::Value(text), link_symbol: None }) => {
             text_of(&text.value)
@@ -60,7 +65,12 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
         let message = format!("procedures cannot have more than {PROCEDURE_PARAMETERS_MAX} arguments");
         return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
     }
-    let parameters: Vec<(String, Type)> = arguments.iter().map(parameter).collect::<Result<_>>()?;
+    let parameters: Vec<(String, Type)> =
+        arguments.iter().map(|argument| parameter(argument, is_plpgsql)).collect::<Result<_>>()?;
+    let mut modes: String = arguments.iter().map(mode).collect();
+    if modes.chars().all(|mode| mode == 'i') {
+        modes.clear();
+    }
     for (position, (name, _)) in parameters.iter().enumerate() {
         if !name.is_empty() && parameters[..position].iter().any(|(other, _)| other == name) {
             return invalid(&format!("parameter name \"{name}\" used more than once"));
@@ -73,6 +83,7 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
         body: body.to_owned(),
         rights: Rights::default(),
         function: None,
+        plpgsql: is_plpgsql.then_some(modes),
     })
 }
 
@@ -84,8 +95,19 @@ pub(super) fn parameter_name(name: &ast::Ident) -> String {
     }
 }
 
-fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
-    if !matches!(argument.mode, None | Some(ast::ArgMode::In)) {
+/// Which way a parameter goes, as `pg_proc` says it.
+fn mode(argument: &ast::OperateFunctionArg) -> char {
+    match argument.mode {
+        Some(ast::ArgMode::Out) => 'o',
+        Some(ast::ArgMode::InOut) => 'b',
+        Some(ast::ArgMode::Variadic) => 'v',
+        None | Some(ast::ArgMode::In) => 'i',
+    }
+}
+
+fn parameter(argument: &ast::OperateFunctionArg, is_plpgsql: bool) -> Result<(String, Type)> {
+    let goes = mode(argument);
+    if goes == 'v' || (goes != 'i' && !is_plpgsql) {
         return Err(SqlError::unsupported("an OUT, INOUT or VARIADIC parameter"));
     }
     if argument.default_expr.is_some() {
@@ -187,9 +209,12 @@ fn silent(mut action: Action) -> Action {
     action
 }
 
-/// CALL. `compiler`: of the statement; the flag says whether other sessions may use the program. Errors: 42883 when there is no such procedure
-/// for such arguments.
-pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context) -> Result<Program> {
+/// The procedure that CALL means, its catalog row's version, and its arguments. Errors: 42883 when there is no such procedure for such arguments.
+fn called(
+    compiler: &mut Compiler,
+    function: &ast::Function,
+    context: &Context,
+) -> Result<(Arc<ProcedureSchema>, Timestamp, Vec<Expression>)> {
     let name = names::own_relation(&function.name)?;
     let arguments: Vec<Typed> = arguments(compiler, function)?;
     let missing = || {
@@ -208,7 +233,6 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
     if procedure.parameters.len() != arguments.len() {
         return Err(missing());
     }
-    let body = body(procedure, context)?;
     let typed = arguments.iter().zip(&procedure.parameters);
     let bound = typed.map(|(argument, (_, data_type))| {
         let bound = compiler.parameters.coerce(argument.clone(), *data_type, cast::Context::Implicit);
@@ -216,13 +240,70 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
         bound.map_err(|error| if error.sqlstate == sqlstate::DATATYPE_MISMATCH { missing() } else { error })
     });
     let bound = bound.collect::<Result<Vec<_>>>()?;
+    Ok((procedure.clone(), *version, bound))
+}
+
+/// What a call relies on beside its body.
+fn relied(procedure: &ProcedureSchema, version: Timestamp) -> Option<(Key, Timestamp)> {
+    (version != Timestamp::ZERO).then(|| (CatalogEntry::procedure_key(&procedure.name), version))
+}
+
+/// CALL of a procedure in PL/pgSQL; `None`: it is in another language. `compiler`: of the statement.
+pub fn call_routine(
+    compiler: &mut Compiler,
+    function: &ast::Function,
+    text: &Arc<str>,
+    context: &Context,
+) -> Result<Option<Prepared>> {
+    let name = names::own_relation(&function.name)?;
+    if context.catalog.procedures.get(&name).is_none_or(|(known, _)| known.plpgsql.is_none()) {
+        return Ok(None);
+    }
+    let (procedure, version, _) = called(compiler, function, context)?;
+    let program = routines::of_procedure(&procedure, "")?;
+    let ast::FunctionArguments::List(list) = &function.args else {
+        return Err(SqlError::unsupported("a call without parentheses"));
+    };
+    // The catalog's own types are written so that no schema of the user's comes before them.
+    // What only goes out begins as NULL, whatever the call has in its place.
+    let values = list.args.iter().zip(procedure.all_parameters());
+    let values: Vec<String> = values
+        .map(|(value, (mode, (_, known)))| match mode {
+            'o' => format!("CAST(NULL AS {})", known.unmodified()),
+            _ => format!("CAST({value} AS {})", known.unmodified()),
+        })
+        .collect();
+    let signature: Vec<&str> = procedure.inputs().map(|(_, known)| known.base_name()).collect();
+    let outputs = procedure.outputs();
+    let columns = outputs.iter().map(|place| {
+        let (name, column_type) = &procedure.parameters[*place];
+        let name = if name.is_empty() { format!("column{}", place + 1) } else { name.clone() };
+        ResultColumn { name, column_type: column_type.unmodified(), origin: (0, 0) }
+    });
+    let columns = columns.collect();
+    let call = RoutineCall {
+        program: Arc::new(program),
+        name: format!("{}({})", namespace::bare(&procedure.name), signature.join(",")),
+        arguments: (!values.is_empty()).then(|| Arc::from(format!("SELECT {}", values.join(", ")))),
+        outputs,
+    };
+    let mut prepared = Prepared::simple(text, Plan::Routine(Arc::new(call)), Tag::Plain("CALL"));
+    prepared.columns = columns;
+    prepared.parameters = compiler.take_parameters()?;
+    prepared.mentions = relied(&procedure, version).into_iter().collect();
+    prepared.shareable = false;
+    Ok(Some(prepared))
+}
+
+/// CALL of a procedure in SQL. `compiler`: of the statement. Errors: 42883 when there is no such procedure for such arguments.
+pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context) -> Result<Program> {
+    let (procedure, version, bound) = called(compiler, function, context)?;
+    let body = body(&procedure, context)?;
     compiler.used_facts |= body.used_facts;
     let mut actions = vec![Action::Bind { arguments: bound }];
     actions.extend(body.actions);
     let mut relies_on = body.relies_on;
-    if *version != Timestamp::ZERO {
-        relies_on.push((CatalogEntry::procedure_key(&name), *version));
-    }
+    relies_on.extend(relied(&procedure, version));
     let mut program = Program {
         parameters: compiler.take_parameters()?,
         actions,
@@ -308,7 +389,7 @@ impl Planner<'_> {
             None => None,
         };
         let found = self.catalog.procedures.get(&name).map(|(known, _)| known.clone()).filter(|known| {
-            let types = known.parameters.iter().map(|(_, data_type)| data_type.unmodified());
+            let types = known.inputs().map(|(_, data_type)| data_type.unmodified());
             wanted.as_ref().is_none_or(|wanted| wanted.iter().map(|wanted| wanted.unmodified()).eq(types))
         });
         let error = match (found, wanted) {

@@ -7,6 +7,7 @@ use crate::sql::given::Context;
 use crate::sql::names;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::role_syntax::RoleStatement;
+use crate::sql::routines;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::listening_channels;
@@ -55,6 +56,7 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
         Utility::Listen(_) => "LISTEN",
         Utility::Unlisten(_) => "UNLISTEN",
         Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),
+        Utility::Do(block) => return routines::of_do(text, block, context),
         Utility::LockTable(locking) => return locking.prepare(text, context),
         Utility::ListeningChannels(_) => "SELECT",
         Utility::Maintenance(maintenance) => maintenance.tag,

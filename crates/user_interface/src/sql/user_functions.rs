@@ -83,6 +83,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         query,
     };
     let schema = ProcedureSchema {
+        plpgsql: None,
         name: names::own_relation(&create.name)?,
         oid: 0,
         parameters,

@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
+use crate::sql::do_syntax::{self, DoStatement};
 use crate::sql::grants;
 use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lock_table_syntax::{self, TableLocking};
@@ -102,6 +103,8 @@ pub enum Utility {
     Range(Arc<[RangeDeclaration]>),
     /// `SELECT raid_snapshot('name')`.
     Snapshot(String),
+    /// DO: compiled to a plan of its own.
+    Do(DoStatement),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }
@@ -213,7 +216,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "notify" => words.notify()?,
         "close" => Utility::CloseCursor(words.name()?),
         "fetch" | "move" => Utility::Fetch(cursor_syntax::fetch(first == "move", &mut words)?),
-        "do" => return Err(SqlError::unsupported("DO")),
+        "do" => Utility::Do(do_syntax::parse_do(&mut words)?),
         "refresh" => Utility::Refresh(queried_table::refresh(&mut words)?),
         "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         other => match other_utility(other, &mut words)? {
@@ -461,75 +464,5 @@ impl Words<'_> {
         }
         self.expect("as")?;
         Ok(Utility::Prepare(name, types, self.remaining_text()?))
-    }
-
-    fn explain(&mut self) -> Result<Utility> {
-        if self.skip_token(&Token::LParen) {
-            self.explain_option()?;
-            while self.skip_token(&Token::Comma) {
-                self.explain_option()?;
-            }
-            self.expect_token(&Token::RParen)?;
-        } else {
-            if self.skip(&["analyze", "analyse"]) {
-                return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
-            }
-            self.skip(&["verbose"]);
-        }
-        Ok(Utility::Explain(self.remaining_text()?))
-    }
-
-    /// An option in parentheses. What a plan here does not show anyway may be on or off. Errors: 42601 for an option that there is not, 22023 for a value that it
-    /// cannot have, 0A000 for ANALYZE and another format.
-    fn explain_option(&mut self) -> Result<()> {
-        let option = match self.skip(&["analyze", "analyse"]) {
-            true => "analyze".to_owned(),
-            false => self.name()?,
-        };
-        let value = match self.peek() {
-            None | Some(Token::Comma | Token::RParen) => None,
-            Some(Token::SingleQuotedString(_)) => Some(self.string()?),
-            Some(Token::Number(digits, _)) => {
-                let digits = digits.clone();
-                self.advance();
-                Some(digits)
-            }
-            Some(_) => Some(self.keyword().ok_or_else(|| self.error())?),
-        };
-        let value = value.map(|value| value.to_ascii_lowercase());
-        if option == "format" {
-            return match value.as_deref() {
-                Some("text") => Ok(()),
-                Some(format @ ("json" | "xml" | "yaml")) => {
-                    Err(SqlError::unsupported(format!("EXPLAIN (FORMAT {})", format.to_uppercase())))
-                }
-                None => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "format requires a parameter")),
-                Some(other) => {
-                    let message = format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other);
-                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
-                }
-            };
-        }
-        let known = ["analyze", "verbose", "costs", "settings", "buffers", "wal", "timing", "summary"];
-        if !known.contains(&option.as_str()) {
-            let message = format!("unrecognized EXPLAIN option \"{option}\"");
-            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
-        }
-        let is_on = match value.as_deref() {
-            None | Some("true" | "on" | "1") => true,
-            Some("false" | "off" | "0") => false,
-            Some(_) => {
-                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("{option} requires a Boolean value")));
-            }
-        };
-        match option.as_str() {
-            "analyze" if is_on => Err(SqlError::unsupported("EXPLAIN ANALYZE")),
-            "wal" | "timing" if is_on => {
-                let message = format!("EXPLAIN option {} requires ANALYZE", option.to_uppercase());
-                Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
-            }
-            "settings" if is_on => Err(SqlError::unsupported("EXPLAIN (SETTINGS)")),
-            _ => Ok(()),
-        }
     }
 }

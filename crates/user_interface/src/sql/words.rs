@@ -99,6 +99,18 @@ impl Words<'_> {
         }
     }
 
+    /// A text, between quotes or dollars.
+    pub(super) fn quoted_text(&mut self) -> Result<String> {
+        match self.peek() {
+            Some(Token::DollarQuotedString(quoted)) => {
+                let text = quoted.value.clone();
+                self.advance();
+                Ok(text)
+            }
+            _ => self.string(),
+        }
+    }
+
     /// The text from the next token to the statement's end.
     pub(super) fn remaining_text(&self) -> Result<Arc<str>> {
         match (self.rest.first(), self.rest.last()) {

@@ -1,0 +1,64 @@
+//! How far routines in PL/pgSQL have come.
+//!
+//! Invariant: a routine waits for the one that it has called, which stands behind it.
+
+use plpgsql::machine::RoutineStatement;
+use plpgsql::{EffectOutcome, RoutineMachine};
+use std::sync::Arc;
+use values::Value;
+
+/// Routines that call each other, and what the innermost one goes on with. `S`: a statement under way.
+#[derive(Debug)]
+pub struct Routines<S> {
+    pub(super) runs: Vec<RoutineRun<S>>,
+    /// A routine goes on at this moment; what it asked for may be done at once.
+    pub(super) is_driving: bool,
+    pub(super) next: Option<EffectOutcome>,
+    /// The statement that may be run again if its transaction, which is about to commit, loses a conflict.
+    pub(super) again: Option<S>,
+    /// How often it was.
+    pub(super) tries: u32,
+    /// The client was told something of it.
+    pub(super) told: bool,
+}
+
+impl<S> Routines<S> {
+    /// Whether one is under way.
+    pub fn is_on(&self) -> bool {
+        !self.runs.is_empty()
+    }
+}
+
+impl<S> Default for Routines<S> {
+    fn default() -> Self {
+        Routines { runs: Vec::new(), is_driving: false, next: None, again: None, tries: 0, told: false }
+    }
+}
+
+/// A routine under way.
+#[derive(Debug)]
+pub(super) struct RoutineRun<S> {
+    /// The statement that it is.
+    pub(super) outer: S,
+    /// None until its arguments are computed.
+    pub(super) machine: Option<RoutineMachine>,
+    /// What it has asked for.
+    pub(super) statement: Option<Arc<RoutineStatement>>,
+    /// The rows of that.
+    pub(super) rows: Vec<Vec<Value>>,
+    pub(super) bytes: usize,
+    /// It has more rows than a routine may keep.
+    pub(super) is_beyond: bool,
+    pub(super) stage: RoutineStage,
+}
+
+/// What is waited for.
+#[derive(Debug)]
+pub(super) enum RoutineStage {
+    /// A statement.
+    Statement,
+    /// A savepoint is returned to, and then released.
+    Returning(String),
+    /// A turn of the servers.
+    Pausing(Option<EffectOutcome>),
+}

@@ -1,0 +1,411 @@
+//! Routines in PL/pgSQL under way: what they ask for is done as a statement of the session, and what comes of it goes back to them.
+//!
+//! Invariants: a routine runs within a transaction, its own or the client's; while one is under way, each statement that completes or fails is the one that it
+//! has asked for; its client is told nothing but notices before it is over.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{
+    KEPT_BYTES_MAX, KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, ROUTINE_STEPS_AT_ONCE, ROUTINE_TRIES_MAX, ROUTINES_MAX,
+};
+use crate::protocol::backend::Severity;
+use crate::session::ending::is_querying;
+use crate::session::execution::relying_program;
+use crate::session::kept::bytes_of;
+use crate::session::queries::cancelled;
+use crate::session::routine_runs::{RoutineRun, RoutineStage, Routines};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Step, TextLanguage, Work};
+use crate::session::turn::Turn;
+use crate::sql::lookup::NameLookup;
+use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::routines::SessionNames;
+use crate::sql::utility::Utility;
+use messages::query::QueryRequest;
+use messages::session::SessionRequest;
+use plpgsql::machine::{AnswerKind, RoutineStatement};
+use plpgsql::{Effect, EffectOutcome, NoticeLevel, RoutineError, RoutineMachine, StatementAnswer};
+use std::sync::Arc;
+use values::Value;
+
+impl Turn<'_> {
+    /// Begins the routine that a statement is.
+    pub(super) fn begin_routine(&mut self, execution: Box<Execution>) -> Result<()> {
+        let Plan::Routine(call) = &execution.prepared.plan else { unreachable!("only a routine begins so") };
+        let call = Arc::clone(call);
+        if self.session.routines.runs.len() >= ROUTINES_MAX {
+            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+        }
+        let statement = call.arguments.as_ref().map(|sql| {
+            Arc::new(RoutineStatement {
+                sql: Arc::clone(sql),
+                parameters: execution.parameters.clone(),
+                types: execution.prepared.parameters.iter().map(|known| Some(*known)).collect(),
+                rows_max: 1,
+            })
+        });
+        let run = RoutineRun {
+            outer: execution,
+            machine: None,
+            statement: statement.clone(),
+            rows: Vec::new(),
+            bytes: 0,
+            is_beyond: false,
+            stage: RoutineStage::Statement,
+        };
+        self.session.routines.runs.push(run);
+        match statement {
+            Some(_) => self.run_asked(),
+            None => self.routine_goes_on(EffectOutcome::Answer(StatementAnswer::default())),
+        }
+        Ok(())
+    }
+
+    /// Goes on with what came of the last thing that the innermost routine has asked for.
+    fn routine_goes_on(&mut self, outcome: EffectOutcome) {
+        self.session.routines.next = Some(outcome);
+        if std::mem::replace(&mut self.session.routines.is_driving, true) {
+            return;
+        }
+        let mut steps = 0;
+        while let Some(outcome) = self.session.routines.next.take() {
+            steps += 1;
+            if steps > ROUTINE_STEPS_AT_ONCE {
+                self.pause_routine(outcome);
+                break;
+            }
+            self.routine_step(outcome);
+        }
+        self.session.routines.is_driving = false;
+    }
+
+    fn routine_step(&mut self, outcome: EffectOutcome) {
+        let outcome = match self.session.cancelled.take() {
+            Some(reason) => EffectOutcome::Failed(cancelled(reason).into_routine(!self.session.open)),
+            None => outcome,
+        };
+        let Some(mut run) = self.session.routines.runs.pop() else { return };
+        let catalog = self.catalog();
+        let effect = self.with_facts(|facts| {
+            let names = SessionNames { lookup: NameLookup::new(&catalog, facts), zone: facts.settings.zone() };
+            match (&mut run.machine, outcome) {
+                (Some(machine), outcome) => machine.go_on(outcome, &names),
+                (None, EffectOutcome::Failed(error)) => Effect::Failed(error),
+                (None, EffectOutcome::Done) => {
+                    Effect::Failed(RoutineError::new(sqlstate::INTERNAL_ERROR, "no arguments"))
+                }
+                (None, EffectOutcome::Answer(answer)) => {
+                    let Plan::Routine(call) = &run.outer.prepared.plan else { unreachable!("it is a routine") };
+                    let types = answer.columns.iter().map(|(_, data_type)| *data_type);
+                    let arguments = answer.rows.into_iter().next().unwrap_or_default().into_iter().zip(types).collect();
+                    let (program, outputs) = (Arc::clone(&call.program), call.outputs.clone());
+                    match RoutineMachine::new(program, call.name.clone(), arguments, outputs, &names) {
+                        Ok(machine) => run.machine.insert(machine).go_on(EffectOutcome::Done, &names),
+                        Err(error) => Effect::Failed(error),
+                    }
+                }
+            }
+        });
+        self.session.routines.runs.push(run);
+        match effect {
+            Effect::Run(statement) => {
+                self.innermost().statement = Some(Arc::new(statement));
+                self.run_asked();
+            }
+            Effect::Savepoint => {
+                let name = format!("\u{1f}{}", self.session.savepoints.len());
+                self.mark(Utility::Savepoint(name.clone()), SessionRequest::Savepoint { name });
+            }
+            Effect::Release => {
+                let name = self.newest_savepoint();
+                self.mark(Utility::Release(name.clone()), SessionRequest::Release { name });
+            }
+            Effect::RollBack => {
+                let name = self.newest_savepoint();
+                self.mark(Utility::RollbackTo(name.clone()), SessionRequest::RollbackTo { name: name.clone() });
+                self.innermost().stage = RoutineStage::Returning(name);
+            }
+            Effect::Notice(level, notice) => {
+                self.routine_notice(level, *notice);
+                self.session.routines.next = Some(EffectOutcome::Done);
+            }
+            Effect::Pause => self.pause_routine(EffectOutcome::Done),
+            Effect::Done(values) => self.routine_over(values),
+            Effect::Failed(error) => self.routine_failed(error),
+        }
+    }
+
+    fn innermost(&mut self) -> &mut RoutineRun<Box<Execution>> {
+        self.session.routines.runs.last_mut().expect("a routine is under way")
+    }
+
+    fn newest_savepoint(&self) -> String {
+        self.session.savepoints.last().map(|(name, ..)| name.clone()).unwrap_or_default()
+    }
+
+    /// Sets, releases or returns to a savepoint of the routine's.
+    fn mark(&mut self, utility: Utility, request: SessionRequest) {
+        let plan = Plan::Utility(utility);
+        let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
+        execution.step = Step::Savepoint;
+        self.innermost().stage = RoutineStage::Statement;
+        self.session.work = Work::Statement(execution);
+        self.ask(request);
+    }
+
+    /// Lets others have their turn; the routine goes on with this.
+    fn pause_routine(&mut self, outcome: EffectOutcome) {
+        self.innermost().stage = RoutineStage::Pausing(Some(outcome));
+        let plan = Plan::Program(relying_program(&Arc::default()));
+        let execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
+        if let Err(error) = self.enter(execution) {
+            self.fail(&error);
+        }
+    }
+
+    /// Runs the statement that the innermost routine has asked for.
+    pub(super) fn run_asked(&mut self) {
+        let run = self.innermost();
+        (run.rows, run.bytes, run.is_beyond) = (Vec::new(), 0, false);
+        run.stage = RoutineStage::Statement;
+        let Some(statement) = run.statement.clone() else { return };
+        let Err(error) = self.start_asked(&statement) else { return };
+        let language = TextLanguage::Sql { is_replace: false };
+        let parsed = self.read_one(&statement.sql, language).ok().flatten();
+        let mut mentioned = parsed.map_or_else(Vec::new, |parsed| self.mentioned(&parsed.statement));
+        mentioned.extend(self.own_rights());
+        let relied = self.relied(mentioned);
+        self.doubt(Confirmed::Error(error), relied, Again::Routine);
+    }
+
+    fn start_asked(&mut self, statement: &RoutineStatement) -> Result<()> {
+        let language = TextLanguage::Sql { is_replace: false };
+        let Some(prepared) = self.prepare(&statement.sql, language, statement.types.clone())? else {
+            self.routine_goes_on(EffectOutcome::Answer(StatementAnswer::default()));
+            return Ok(());
+        };
+        check_within(&prepared)?;
+        let mut execution = Execution::new(prepared);
+        execution.parameters = statement.parameters.clone();
+        if let Plan::Utility(_) | Plan::SetConfig(..) = &execution.prepared.plan {
+            return self.control(execution);
+        }
+        self.check_plan(&execution.prepared)?;
+        self.enter(execution)
+    }
+
+    /// Keeps rows of the statement that the innermost routine has asked for.
+    pub(super) fn collect_rows(&mut self, rows: Vec<Vec<Value>>) {
+        let run = self.innermost();
+        let wanted = run.statement.as_ref().map_or(0, |statement| statement.rows_max);
+        let rows: Vec<_> = rows.into_iter().take(wanted.saturating_sub(run.rows.len())).collect();
+        run.bytes += bytes_of(&rows);
+        run.is_beyond |= run.rows.len() + rows.len() > KEPT_ROWS_MAX || run.bytes > KEPT_BYTES_MAX;
+        if !run.is_beyond {
+            run.rows.extend(rows);
+        }
+    }
+
+    /// A statement that the innermost routine has asked for is done; `None`: it has told no rows.
+    pub(super) fn asked_is_done(&mut self, execution: Option<Box<Execution>>) {
+        self.session.work = Work::Idle;
+        self.session.doubts = 0;
+        let run = self.innermost();
+        match std::mem::replace(&mut run.stage, RoutineStage::Statement) {
+            RoutineStage::Statement => {}
+            RoutineStage::Returning(name) => {
+                return self.mark(Utility::Release(name.clone()), SessionRequest::Release { name });
+            }
+            RoutineStage::Pausing(outcome) => {
+                if self.session.output.len() > OUTPUT_BYTES_HIGH
+                    && let Some(mut execution) = execution
+                {
+                    self.innermost().stage = RoutineStage::Pausing(outcome);
+                    execution.step = Step::Room;
+                    self.session.work = Work::Statement(execution);
+                    return;
+                }
+                return self.routine_goes_on(outcome.unwrap_or(EffectOutcome::Done));
+            }
+        }
+        if run.is_beyond {
+            let mebibytes = KEPT_BYTES_MAX >> 20;
+            let message =
+                format!("a query in a routine may find at most {KEPT_ROWS_MAX} rows, and {mebibytes} MiB of them");
+            return self.fail(&SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        let rows = std::mem::take(&mut run.rows);
+        let answer = execution.map_or_else(StatementAnswer::default, |execution| {
+            let prepared = &execution.prepared;
+            let kind = match prepared.tag {
+                Tag::Select => AnswerKind::Query,
+                Tag::Insert | Tag::Update | Tag::Delete | Tag::Counted("MERGE") => AnswerKind::Change,
+                _ => AnswerKind::Other,
+            };
+            let count = if kind == AnswerKind::Query { execution.sent } else { execution.affected };
+            let columns = prepared.columns.iter().map(|column| (column.name.clone(), column.column_type)).collect();
+            StatementAnswer { columns, rows, count, kind }
+        });
+        self.routine_goes_on(EffectOutcome::Answer(answer));
+    }
+
+    /// A routine that has waited for its client to take notices goes on. Whether it was one.
+    pub(super) fn room_for_routine(&mut self) -> bool {
+        let Some(run) = self.session.routines.runs.last_mut() else { return false };
+        let RoutineStage::Pausing(outcome) = &mut run.stage else { return false };
+        let outcome = outcome.take().unwrap_or(EffectOutcome::Done);
+        self.session.work = Work::Idle;
+        self.routine_goes_on(outcome);
+        true
+    }
+
+    /// A statement that the innermost routine has asked for failed.
+    pub(super) fn asked_has_failed(&mut self, error: &SqlError) {
+        if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
+            self.query(QueryRequest::Stop);
+        }
+        self.session.cancelled = None;
+        let error = Box::new(error.clone()).into_routine(!self.session.open);
+        self.innermost().stage = RoutineStage::Statement;
+        self.routine_goes_on(EffectOutcome::Failed(error));
+    }
+
+    fn routine_over(&mut self, values: Vec<(Value, values::Type)>) {
+        let Some(run) = self.session.routines.runs.pop() else { return };
+        let mut outer = run.outer;
+        if !self.session.routines.is_on() {
+            self.session.routines.again =
+                self.may_try_again(&outer).filter(|()| values.is_empty()).map(|()| outer.anew());
+        }
+        if !outer.prepared.columns.is_empty() {
+            self.send_rows(&mut outer, vec![values.into_iter().map(|(value, _)| value).collect()]);
+        }
+        self.complete(outer);
+    }
+
+    fn routine_failed(&mut self, error: Box<RoutineError>) {
+        let Some(run) = self.session.routines.runs.pop() else { return };
+        if self.session.routines.is_on() {
+            self.session.routines.next = Some(EffectOutcome::Failed(error));
+            return;
+        }
+        self.session.work = Work::Idle;
+        let lost = error.is_final && error.sqlstate == sqlstate::SERIALIZATION_FAILURE;
+        if lost && self.may_try_again(&run.outer).is_some() {
+            return self.try_routine_again(run.outer.anew());
+        }
+        let error = SqlError::from_routine(*error);
+        self.fail(&error);
+    }
+
+    /// Whether a routine may be run again in another transaction: it had its own, and nobody was told anything.
+    fn may_try_again(&self, outer: &Execution) -> Option<()> {
+        let session = &self.session;
+        let is_alone = match &session.cycle {
+            Cycle::Simple(_, statements) => statements.is_empty(),
+            Cycle::Extended | Cycle::Idle => false,
+        };
+        let has_tries = session.routines.tries < ROUTINE_TRIES_MAX;
+        (outer.began && is_alone && session.block == Block::Implicit && !session.routines.told && has_tries)
+            .then_some(())
+    }
+
+    fn try_routine_again(&mut self, execution: Box<Execution>) {
+        let tries = self.session.routines.tries;
+        self.end_block(false);
+        self.session.routines.tries = tries + 1;
+        self.session.work = Work::Idle;
+        self.statement_begins(&execution.prepared.clone());
+        if let Err(error) = self.enter(execution) {
+            self.fail(&error);
+        }
+    }
+
+    /// The commit of a routine's own transaction has lost a conflict: it runs again. False: it must not.
+    pub(super) fn commit_lost(&mut self) -> bool {
+        let Some(execution) = self.session.routines.again.take() else { return false };
+        self.try_routine_again(execution);
+        true
+    }
+
+    /// Nothing is left of routines.
+    pub(super) fn forget_routines(&mut self) {
+        let is_driving = self.session.routines.is_driving;
+        self.session.routines = Routines { is_driving, ..Routines::default() };
+    }
+
+    fn routine_notice(&mut self, level: NoticeLevel, notice: RoutineError) {
+        let severity = match level {
+            NoticeLevel::Debug => Severity::Debug,
+            NoticeLevel::Log => Severity::Log,
+            NoticeLevel::Info => Severity::Info,
+            NoticeLevel::Warning => Severity::Warning,
+            NoticeLevel::Notice | NoticeLevel::Exception => Severity::Notice,
+        };
+        let wanted = self.with_facts(|facts| facts.settings.show("client_min_messages", facts)).unwrap_or_default();
+        let least = match wanted.as_str() {
+            "log" => 1,
+            "notice" => 3,
+            "warning" => 4,
+            "error" => 5,
+            _ => 0,
+        };
+        let own = match level {
+            NoticeLevel::Debug => 0,
+            NoticeLevel::Log => 1,
+            // It is told whatever the client wants.
+            NoticeLevel::Info => 9,
+            NoticeLevel::Notice | NoticeLevel::Exception => 3,
+            NoticeLevel::Warning => 4,
+        };
+        if own >= least {
+            self.session.routines.told = true;
+            self.notice(severity, &SqlError::from_routine(notice));
+        }
+    }
+}
+
+impl Execution {
+    /// The same statement, not begun.
+    fn anew(&self) -> Box<Execution> {
+        let mut anew = Execution::new(Arc::clone(&self.prepared));
+        anew.parameters = self.parameters.clone();
+        anew.formats = self.formats.clone();
+        anew
+    }
+}
+
+/// Errors: 0A000 for what a routine cannot run.
+fn check_within(prepared: &Prepared) -> Result<()> {
+    if prepared.cursor.is_some() {
+        return Err(SqlError::unsupported("DECLARE CURSOR in PL/pgSQL"));
+    }
+    let refused = match &prepared.plan {
+        Plan::Execute(..) => "EXECUTE of a prepared statement in PL/pgSQL",
+        Plan::Routine(_) if !prepared.columns.is_empty() => "CALL with INOUT arguments in PL/pgSQL",
+        Plan::Utility(utility) => match utility {
+            Utility::Begin(_)
+            | Utility::SetTransaction(..)
+            | Utility::Commit(_)
+            | Utility::Rollback(_)
+            | Utility::Savepoint(_)
+            | Utility::Release(_)
+            | Utility::RollbackTo(_) => {
+                let message = "unsupported transaction command in PL/pgSQL";
+                return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
+            Utility::Copy(_) => {
+                let message = "cannot COPY to/from client in PL/pgSQL";
+                return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
+            Utility::Set(..)
+            | Utility::Show(_)
+            | Utility::ShowAll
+            | Utility::Reset(_)
+            | Utility::ResetAll
+            | Utility::Role(_)
+            | Utility::Nothing(_) => return Ok(()),
+            _ => "this statement in PL/pgSQL",
+        },
+        _ => return Ok(()),
+    };
+    Err(SqlError::unsupported(refused))
+}
