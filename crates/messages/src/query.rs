@@ -33,7 +33,7 @@ pub struct SessionFacts {
     /// When its statement began, in microseconds since 1970: what the views of time zones show.
     pub time_micros: i64,
     /// Its parameters, as SHOW names and prints them.
-    pub settings: Vec<(String, String)>,
+    pub settings: Arc<[(String, String)]>,
     /// The number of the schema of its temporary objects, if it has one.
     pub temporary: Option<u32>,
 }

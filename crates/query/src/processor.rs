@@ -3,6 +3,8 @@
 //! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
 //! transaction and no parameter values, so it is kept and runs many times while the catalog rows it relies on last.
 
+mod known;
+
 use crate::apart::tell_apart;
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
@@ -221,13 +223,8 @@ impl Processor {
         parameters: &[Option<Type>],
     ) -> Result<Prepared, QueryError> {
         let prepared = |planned| Prepared { planned, session: Arc::clone(session) };
-        let engine = self.engine_of(session);
-        let zones = [session.zone.clone(), session.constants_zone.clone()];
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine, zones };
-        if let Some(known) = self.plans.get(&question)
-            && known.holds_in(catalog)
-            && known.fits_sizes()
-        {
+        let question = self.question(session, sql, parameters);
+        if let Some(known) = self.kept_of(&question, catalog) {
             return Ok(prepared(known));
         }
         let planned = Arc::new(self.plan_anew(catalog, session, sql, parameters)?);

@@ -4,9 +4,11 @@
 //! planned, one more is planned at once, on a thread of its own, and the operating system divides the processors fairly; none waits behind another.
 
 use crate::limits;
+use crate::thread_time::ThreadTime;
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use tokio::sync::oneshot;
 
 /// One planning.
 pub(crate) type PlanningTask = Box<dyn FnOnce() + Send>;
@@ -89,6 +91,21 @@ impl Planners {
             }
         }
         queue.threads -= 1;
+    }
+}
+
+/// What a planner answers; `None` once it has spent the processor time that planning may take.
+pub(crate) async fn within_budget<T>(
+    mut answer: oneshot::Receiver<T>,
+    time: &OnceLock<ThreadTime>,
+) -> Option<Result<T, oneshot::error::RecvError>> {
+    loop {
+        if let Ok(done) = tokio::time::timeout(limits::PLANNING_LOOK, &mut answer).await {
+            return Some(done);
+        }
+        if time.get().is_some_and(|time| time.spent() > limits::PLANNING_TIME_MAX) {
+            return None;
+        }
     }
 }
 

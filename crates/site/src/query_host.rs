@@ -9,7 +9,7 @@
 
 use crate::config::SiteConfig;
 use crate::layout::orders;
-use crate::planners::Planners;
+use crate::planners::{Planners, within_budget};
 use crate::query_failures::{failed, of_query, statement_failure};
 use crate::shared::SiteShared;
 use crate::snapshot::take::{SnapshotRefusal, Wish};
@@ -276,21 +276,6 @@ struct QueryJob {
     wanted: mpsc::UnboundedReceiver<()>,
 }
 
-/// What a planner answers; `None` once it has spent the processor time that planning may take.
-async fn within_budget<T>(
-    mut answer: oneshot::Receiver<T>,
-    time: &OnceLock<ThreadTime>,
-) -> Option<Result<T, oneshot::error::RecvError>> {
-    loop {
-        if let Ok(done) = tokio::time::timeout(limits::PLANNING_LOOK, &mut answer).await {
-            return Some(done);
-        }
-        if time.get().is_some_and(|time| time.spent() > limits::PLANNING_TIME_MAX) {
-            return None;
-        }
-    }
-}
-
 /// Ends a planning whose result nobody waits for.
 struct Awaited(Interrupt);
 
@@ -345,15 +330,24 @@ impl QueryJob {
                 let Run { sql, parameters, parameter_types, columns, catalog, relies_on, query, session, time_micros } =
                     *run;
                 let execution = self.execution(parameters, time_micros);
-                let ready = move |processor: &Processor| {
-                    let planned = processor.plan(&catalog, &session, &sql, &parameter_types)?;
+                let ready = move |processor: &Processor, planned: Prepared| {
                     if !same_columns(&planned.columns, &columns) {
                         return Ok(None);
                     }
                     let ready = processor.ready(&planned, &execution)?;
                     Ok(Some((planned, ready)))
                 };
-                match self.planned(ready).await? {
+                // What is planned already keeps nobody waiting.
+                let found = match self.processor.known(&catalog, &session, &sql, &parameter_types) {
+                    Some(planned) => ready(&self.processor, planned).map_err(of_query)?,
+                    None => {
+                        let plan = move |processor: &Processor| {
+                            ready(processor, processor.plan(&catalog, &session, &sql, &parameter_types)?)
+                        };
+                        self.planned(plan).await?
+                    }
+                };
+                match found {
                     Some((planned, ready)) => self.stream_rows(&planned, ready, &relies_on, query).await,
                     None => {
                         self.reply(QueryReply::Changed);

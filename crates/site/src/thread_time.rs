@@ -2,6 +2,7 @@
 //!
 //! Work without pauses is bounded by what it costs and not by how long it takes: on a busy machine a thread waits for a processor most of the time.
 
+use crate::clock;
 use std::time::{Duration, Instant};
 
 /// The processor time that a thread spends from a moment on.
@@ -14,10 +15,10 @@ pub(crate) struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// Of the calling thread, from now on.
+    /// Of the calling thread, from now on. Its own time a thread is told without a file.
     pub(crate) fn begin() -> ThreadTime {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        ThreadTime { thread, before: time_of(thread).unwrap_or_default(), since: Instant::now() }
+        ThreadTime { thread, before: Duration::from_nanos(clock::of_thread()), since: Instant::now() }
     }
 
     /// How much it has spent. The time that has passed where the system does not tell.

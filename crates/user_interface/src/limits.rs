@@ -51,6 +51,12 @@ pub const PORTALS_MAX: usize = 1_000;
 pub const CACHED_STATEMENTS_MAX: usize = 5_000;
 /// Longest SQL text that is kept compiled for other sessions, in bytes.
 pub const CACHED_SQL_BYTES_MAX: usize = 64 << 10;
+/// Longest SQL text that is compiled as its outline, in bytes.
+pub const OUTLINE_BYTES_MAX: usize = 8 << 10;
+/// Constants that an outline leaves out.
+pub const OUTLINE_CONSTANTS_MAX: usize = 100;
+/// Outlines of which it is known that they have come before.
+pub const OUTLINE_PLACES: usize = 2_048;
 /// How often a statement is compiled again because the catalog moved under it.
 pub const RECOMPILATIONS_MAX: u32 = 8;
 /// How often the error of a statement that cannot be compiled is doubted.

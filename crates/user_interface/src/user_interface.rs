@@ -11,6 +11,7 @@ use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::due;
 use crate::session::login::{Encryption, Peer};
+use crate::session::outlines::no_outlines;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
 use crate::session::turn::{Shared, Turn};
@@ -71,6 +72,7 @@ impl UserInterface {
                 config,
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
+                outlines: no_outlines(),
                 cached: 0,
                 cursor_bytes: Arc::default(),
                 scratch: Vec::new(),

@@ -201,7 +201,7 @@ pub fn session() -> Arc<SessionFacts> {
         zone: values::Zone::UTC,
         constants_zone: values::Zone::UTC,
         time_micros: 0,
-        settings: vec![("application_name".to_owned(), "tests".to_owned())],
+        settings: [("application_name".to_owned(), "tests".to_owned())].into(),
         temporary: None,
     })
 }

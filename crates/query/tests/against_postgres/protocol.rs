@@ -196,7 +196,7 @@ fn sessions_are_told_of_themselves() {
         row.iter().map(|value| values::text::to_string(value).expect("a text")).collect::<Vec<_>>().join("|")
     };
     for name in ["alice", "bob", "alice"] {
-        let settings = vec![("application_name".to_owned(), format!("of {name}"))];
+        let settings = [("application_name".to_owned(), format!("of {name}"))].into();
         let version = format!("for {name}");
         let session = SessionFacts {
             user: name.to_owned(),

@@ -22,9 +22,13 @@ impl Turn<'_> {
         let done = match self.complete_description(&prepared, columns, parameters) {
             Ok(Some(described)) => {
                 execution.prepared = described;
-                execution.check_told().and_then(|()| self.enter(execution))
+                match self.bind_constants(&mut execution) {
+                    Err(_) if self.run_as_written(&execution) => Ok(()),
+                    _ => execution.check_told().and_then(|()| self.enter(execution)),
+                }
             }
             Ok(None) => self.describe_anew(execution),
+            Err(_) if self.run_as_written(&execution) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = done {

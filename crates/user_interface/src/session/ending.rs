@@ -83,7 +83,7 @@ impl Turn<'_> {
         if self.session.routines.is_on() {
             return self.asked_has_failed(error);
         }
-        let placed = self.in_quel(error);
+        let placed = self.as_sent(error);
         backend::error(&mut self.session.output, Severity::Error, placed.as_deref().unwrap_or(error));
         self.session.is_due = true;
         self.statement_erred(error);

@@ -88,6 +88,7 @@ impl Turn<'_> {
             self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             return Ok(());
         }
+        self.bind_constants(&mut execution)?;
         if let Some(arguments) = execution.arguments.take() {
             execution.parameters = self.arguments(&arguments, &execution)?;
         }

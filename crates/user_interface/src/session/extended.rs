@@ -29,6 +29,7 @@ impl Turn<'_> {
         }
         if let Cycle::Idle = self.session.cycle {
             self.session.deadline = None;
+            self.session.outlined = None;
         }
         self.session.cycle = Cycle::Extended;
         let done = match message {

@@ -135,8 +135,11 @@ impl Turn<'_> {
         self.session.places = self.session.settings.now.speaks_quel().then(nowhere);
     }
 
-    /// An error whose position is one of the client's QUEL; `None`: it is as it should be.
-    pub fn in_quel(&self, error: &SqlError) -> Option<Box<SqlError>> {
+    /// An error whose position is one of what the client has sent, QUEL or constants; `None`: it is as it should be.
+    pub fn as_sent(&self, error: &SqlError) -> Option<Box<SqlError>> {
+        if let Some(position) = error.position.and_then(|position| self.position_as_written(position)) {
+            return Some(Box::new(SqlError { position: Some(position), ..error.clone() }));
+        }
         let (origin, position) = (self.session.places.as_ref()?, error.position?);
         Some(Box::new(SqlError { position: origin.places.quel(position), ..error.clone() }))
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
-//! protocol; [`execution`], `descriptions`, [`queries`], [`parts_progress`], `parts`, [`copy`], `routine_runs`, [`routines`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
+//! protocol; [`outlines`]: statements that differ in constants; [`execution`], `descriptions`, [`queries`], [`parts_progress`], `parts`, [`copy`], `routine_runs`, [`routines`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end;
 //! `measuring`: where they are counted.
 
@@ -28,6 +28,7 @@ pub mod login;
 mod measuring;
 pub mod new_life;
 pub mod notifications;
+pub mod outlines;
 mod parts;
 pub mod parts_progress;
 pub mod queries;

@@ -93,6 +93,7 @@ impl Turn<'_> {
                 self.send_rows(&mut execution, rows);
                 self.complete(execution);
             }
+            (Step::Describe, QueryReply::Failed(Failure::Statement { .. })) if self.run_as_written(&execution) => {}
             (Step::Describe, QueryReply::Failed(failure @ Failure::Statement { .. })) => {
                 execution.step = Step::New;
                 let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);

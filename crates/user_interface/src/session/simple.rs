@@ -18,6 +18,14 @@ impl Turn<'_> {
         self.session.portals.remove("");
         self.session.doubts = 0;
         self.session.places = None;
+        self.session.outlined = None;
+        if !self.run_outline(text) {
+            self.run_text(text);
+        }
+    }
+
+    /// Runs the statements of a text as they are written.
+    pub fn run_text(&mut self, text: &str) {
         match self.read(text) {
             Ok(statements) if statements.is_empty() => {
                 backend::empty_query(&mut self.session.output);

@@ -18,7 +18,7 @@ use crate::sql::ddl::SchemaChange;
 use crate::sql::isolation::TransactionLevel;
 use crate::sql::parse::{Parsed, QuelOrigin};
 use crate::sql::prepared::Prepared;
-use crate::sql::settings::Settings;
+use crate::sql::session_settings::{SessionSettings, ToldSettings};
 use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
 use messages::program::Program;
@@ -171,6 +171,8 @@ pub struct Execution {
     pub prepared: Arc<Prepared>,
     /// Values of its parameters.
     pub parameters: Vec<Value>,
+    /// Texts of the constants of a statement that runs as its outline: they are its parameters.
+    pub constants: Option<Vec<Box<str>>>,
     /// Arguments of EXECUTE, until the parameters' types are known.
     pub arguments: Option<Vec<ast::Expr>>,
     /// Formats of its result's columns.
@@ -335,17 +337,6 @@ pub struct Portal {
     pub done: bool,
 }
 
-/// The session's parameters, and what they become when the block ends.
-#[derive(Clone, Debug, Default)]
-pub struct SessionSettings {
-    /// In force.
-    pub now: Settings,
-    /// In force after a commit, when SET LOCAL made them differ.
-    pub after_commit: Option<Settings>,
-    /// In force after a rollback, when SET made them differ.
-    pub after_rollback: Option<Settings>,
-}
-
 /// What the caller of a session acts by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionStanding {
@@ -414,6 +405,8 @@ pub struct Session {
     pub overlay: Overlay,
     /// The path that was worked out last, while the transaction had changed nothing.
     pub path: RefCell<Option<KnownPath>>,
+    /// Its parameters as they were told last.
+    pub told_settings: RefCell<Option<ToldSettings>>,
     /// It has asked this life of the site to make its temporary schema.
     pub has_temporary: bool,
     /// The transaction may have written to temporary tables.
@@ -432,6 +425,8 @@ pub struct Session {
     pub ranges: Ranges,
     /// Where the parts of the SQL under way stand in QUEL; `None`: it was SQL.
     pub places: Option<Arc<QuelOrigin>>,
+    /// The statement under way as it was written, if it runs as its outline.
+    pub outlined: Option<Arc<str>>,
     /// Portals.
     pub portals: FxHashMap<String, Portal>,
     /// Cursors that DECLARE has made.
@@ -488,6 +483,7 @@ impl Session {
             implicit_failed: false,
             overlay: Overlay::default(),
             path: RefCell::default(),
+            told_settings: RefCell::default(),
             has_temporary: false,
             wrote_temporary: false,
             at_commit: None,
@@ -497,6 +493,7 @@ impl Session {
             statements: FxHashMap::default(),
             ranges: Ranges::default(),
             places: None,
+            outlined: None,
             portals: FxHashMap::default(),
             cursors: FxHashMap::default(),
             routines: Routines::default(),
@@ -569,6 +566,7 @@ impl Execution {
         Box::new(Execution {
             prepared,
             parameters: Vec::new(),
+            constants: None,
             arguments: None,
             formats: Formats::Text,
             portal: None,

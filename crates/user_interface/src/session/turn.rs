@@ -14,9 +14,11 @@ use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
+use crate::sql::outline::KnownOutlines;
 use crate::sql::parse::{self, Parsed};
 use crate::sql::parts::QueryDescription;
 use crate::sql::prepared::{Plan, Prepared};
+use crate::sql::session_settings::ToldSettings;
 use crate::sql::settings::{Facts, OwnTemporary, SiteFacts};
 use crate::sql::utility::Utility;
 use messages::advisory::AdvisoryOwner;
@@ -42,6 +44,8 @@ pub struct Shared {
     pub catalog: SharedCatalog,
     /// Compiled statements by text.
     pub cache: FxHashMap<Arc<str>, Vec<Arc<Prepared>>>,
+    /// Outlines of statements that came lately.
+    pub outlines: KnownOutlines,
     /// Statements in `cache`.
     pub cached: usize,
     /// Bytes that the cursors of all sessions keep.
@@ -212,7 +216,7 @@ impl Turn<'_> {
             zone: facts.settings.zone().clone(),
             constants_zone: constants_zone.clone(),
             time_micros: self.micros(),
-            settings: facts.settings.all(facts),
+            settings: ToldSettings::all(&self.session.told_settings, facts, self.shared.catalog.generation),
             temporary: facts.temporary.schema,
         });
         Arc::new(facts)
@@ -253,7 +257,7 @@ impl Turn<'_> {
         if !self.session.overlay.is_empty() {
             return None;
         }
-        let all = self.shared.cache.get(text)?;
+        let all = self.shared.cache.get(whole(text))?;
         let (_, role) = self.session.current_user();
         let (path, zone) = (self.path(), self.session.settings.now.zone());
         let is_it = |prepared: &&Arc<Prepared>| {
@@ -315,7 +319,7 @@ impl Turn<'_> {
                 self.shared.cache.clear();
                 self.shared.cached = 0;
             }
-            let all = self.shared.cache.entry(Arc::from(text)).or_default();
+            let all = self.shared.cache.entry(Arc::from(whole(text))).or_default();
             let before = all.len();
             let differs = |other: &Arc<Prepared>| {
                 (&other.declared, other.role, &other.path, &other.zone)
@@ -383,6 +387,11 @@ impl Turn<'_> {
         let anew = self.compile(&parsed, &text, prepared.declared.clone(), None)?;
         Ok(self.keep(&text, anew))
     }
+}
+
+/// A text without what may be around its statement, which is what a compiled statement calls its text.
+fn whole(text: &str) -> &str {
+    text.trim_matches(|one: char| one.is_ascii_whitespace()).trim_end_matches(';').trim_end()
 }
 
 impl Prepared {

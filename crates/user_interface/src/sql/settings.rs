@@ -226,7 +226,7 @@ pub struct Identity {
 }
 
 /// The parameters that a session changed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     changed: BTreeMap<String, String>,
     /// What the client announced when it connected: RESET goes back to it.
