@@ -5,7 +5,7 @@
 //! type only the number is known here: what reads its labels has to know more.
 
 use analyzer::facts::Facts;
-use analyzer::types::{CHAR, NAME, RECORD, TypeKind, UNKNOWN};
+use analyzer::types::{CHAR, NAME, RECORD, TypeKind, UNKNOWN, VOID};
 use analyzer::{TypeId, Typed};
 use values::Type;
 
@@ -19,6 +19,7 @@ pub fn storage(typed: Typed) -> Option<Type> {
     match typed.id {
         NAME | CHAR | UNKNOWN => Some(Type::Text),
         CHAR_ARRAY | NAME_ARRAY => Some(Type::Text.array()),
+        VOID => Some(Type::Void),
         id => Type::from_oid_and_typmod(id.0, typed.modifier).or_else(|| Type::numbered(id.0)),
     }
 }

@@ -23,13 +23,32 @@ pub trait RelationPaths {
     }
 }
 
-/// A user's function in SQL, as its calls are planned.
+/// A user's function, as its calls are planned.
 #[derive(Clone, Debug)]
 pub struct RoutineMeaning {
-    /// Its query, whose parameters are the function's and whose columns are those of its result.
-    pub body: Analyzed,
+    /// What it does.
+    pub body: RoutineCode,
     /// Queries of one row and column that yield the defaults of the last parameters.
     pub defaults: Vec<Analyzed>,
+}
+
+/// What a user's function does.
+#[derive(Clone, Debug)]
+pub enum RoutineCode {
+    /// A query, whose parameters are the function's and whose columns are those of its result.
+    Query(Box<Analyzed>),
+    /// Whoever runs the execution runs the function, too: so many columns have its rows.
+    Called(usize),
+}
+
+impl RoutineCode {
+    /// How many columns its rows have.
+    pub fn width(&self) -> usize {
+        match self {
+            RoutineCode::Query(query) => query.columns().len(),
+            RoutineCode::Called(width) => *width,
+        }
+    }
 }
 
 /// What a domain asks of its values.
@@ -76,6 +95,17 @@ pub enum RowNeed {
     More(ScanId),
     /// An open scan whose last rows have not come needs no more of them; nothing is answered.
     Close(ScanId),
+    /// A user's function is to be run; all of its rows are answered at once. No other need is answered before.
+    Call(ScanId, CallOrder),
+}
+
+/// What is to be called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallOrder {
+    /// Which function.
+    pub function: FunctionId,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
 }
 
 /// What is to be read.

@@ -52,6 +52,7 @@ impl PlanExecution {
         if self.ended {
             return Ok(ExecutionStep::Done);
         }
+        self.state.made.resume();
         let mut run = RunState { state: &mut self.state, environment, budget: budget.max(1) };
         let polled = self.root.next(&mut run, BATCH_ROWS_MAX);
         match polled {

@@ -13,14 +13,15 @@ pub mod error;
 pub mod execution;
 mod expression;
 mod hashing;
+mod made_calls;
 mod operators;
 mod plan;
 mod planner;
 mod run;
 
 pub use access::{
-    AccessPathKeys, DomainMeaning, ExecutionStep, KeyBounds, RelationPaths, RoutineMeaning, RowNeed, ScanId, ScanOrder,
-    TableAccess,
+    AccessPathKeys, CallOrder, DomainMeaning, ExecutionStep, KeyBounds, RelationPaths, RoutineCode, RoutineMeaning,
+    RowNeed, ScanId, ScanOrder, TableAccess,
 };
 pub use equality::equality_key;
 pub use error::ExecutionError;

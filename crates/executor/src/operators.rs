@@ -31,6 +31,7 @@ pub fn build(node: &Arc<PlanNode>) -> Box<dyn RowOperator> {
         PlanNode::Filter { input, .. } => Box::new(rows::Filter::new(build(input), plan)),
         PlanNode::Project { input, .. } => Box::new(rows::Project::new(build(input), plan)),
         PlanNode::ProjectSet { input, .. } => Box::new(functions::ProjectSet::new(build(input), plan)),
+        PlanNode::Called(_) => Box::new(routines::CalledRows::new(plan)),
         PlanNode::Routine(scan) => Box::new(routines::RoutineReader::new(build(&scan.body), plan)),
         PlanNode::Functions { .. } => Box::new(functions::FunctionScan::new(plan)),
         PlanNode::Join { left, right, by_key, .. } => {

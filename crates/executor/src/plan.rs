@@ -232,6 +232,14 @@ pub struct RoutineScan {
     pub width: usize,
 }
 
+/// A function that whoever runs the execution runs, with the innermost row around as its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledFunction {
+    pub function: FunctionId,
+    pub name: String,
+    pub width: usize,
+}
+
 /// How the rows for one row around are read by a path, and for how many it is better than to read all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyedLookUps {
@@ -350,6 +358,7 @@ pub enum PlanNode {
         ordinality: bool,
     },
     Routine(RoutineScan),
+    Called(CalledFunction),
 }
 
 impl PlanNode {
@@ -360,6 +369,7 @@ impl PlanNode {
             | PlanNode::Values(_)
             | PlanNode::Scan(_)
             | PlanNode::Working { .. }
+            | PlanNode::Called(_)
             | PlanNode::Functions { .. } => vec![],
             PlanNode::Routine(scan) => vec![&scan.body],
             PlanNode::Filter { input, .. }

@@ -3,9 +3,10 @@
 //! Everything that survives a wait lies here or in an operator, so that either can be asked again: an operator keeps
 //! its progress before it propagates a stop, an expression is evaluated anew.
 
-use crate::access::{RowNeed, ScanId, ScanOrder};
+use crate::access::{CallOrder, RowNeed, ScanId, ScanOrder};
 use crate::error::{ExecutionError, Interruption};
 use crate::hashing::{KeyHashing, KeyMap};
+use crate::made_calls::MadeCalls;
 use crate::plan::{PlanNode, QueryPlan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -134,6 +135,8 @@ pub struct ExecutionState {
     pub keyed: Vec<KeyedRows>,
     /// Working tables of recursive queries.
     pub working: Vec<Arc<Vec<RowValues>>>,
+    /// Calls that must not be made again.
+    pub made: MadeCalls,
 }
 
 impl ExecutionState {
@@ -162,6 +165,7 @@ impl ExecutionState {
             shared: Vec::new(),
             keyed: Vec::new(),
             working: Vec::new(),
+            made: MadeCalls::default(),
         };
         state.subplans.resize_with(plan.subplans as usize, Subplan::default);
         state.shared.resize_with(plan.shared as usize, SharedRows::default);
@@ -181,6 +185,15 @@ impl ExecutionState {
         self.scans.insert(scan, ScanUnderWay { asked: true, ..ScanUnderWay::default() });
         self.needs.push_back(RowNeed::Open(scan, order));
         scan
+    }
+
+    /// Has a function run; its rows are fetched as those of a scan.
+    pub fn call(&mut self, order: CallOrder) -> ScanId {
+        let call = ScanId(self.next_scan);
+        self.next_scan += 1;
+        self.scans.insert(call, ScanUnderWay { asked: true, ..ScanUnderWay::default() });
+        self.needs.push_back(RowNeed::Call(call, order));
+        call
     }
 
     /// The next rows of a scan that are there; none at its end.
@@ -213,7 +226,7 @@ impl ExecutionState {
     /// Ends a scan early.
     pub fn close(&mut self, scan: ScanId) {
         if let Some(open) = self.scans.remove(&scan) {
-            let is_opening = |need: &RowNeed| matches!(need, RowNeed::Open(opening, _) if *opening == scan);
+            let is_opening = |need: &RowNeed| matches!(need, RowNeed::Open(opening, _) | RowNeed::Call(opening, _) if *opening == scan);
             if let Some(place) = self.needs.iter().position(is_opening) {
                 self.needs.remove(place);
             } else if !open.last {
@@ -286,6 +299,17 @@ pub struct RunState<'run, 'environment> {
 }
 
 impl RunState<'_, '_> {
+    /// Computes something of a row. Nothing of it is kept if it stops: it is begun anew then, and calls that it has made are not made again.
+    pub fn settled<T>(
+        &mut self,
+        compute: impl FnOnce(&mut Self) -> Result<T, Interruption>,
+    ) -> Result<T, Interruption> {
+        let begun = self.state.made.begin();
+        let result = compute(self);
+        self.state.made.end(begun, result.is_ok());
+        result
+    }
+
     /// Counts a row that is worked on. Nothing may be lost if this stops.
     pub fn spend(&mut self) -> Result<(), Interruption> {
         match self.budget.checked_sub(1) {

@@ -68,6 +68,11 @@ pub enum QueryRequest {
     Run(Box<Run>),
     /// The next batch. Answered by `Rows` or `Failed`.
     More,
+    /// The rows of the function that was to be called. Answered as what the query was asked before.
+    Called {
+        /// They have the columns of its result.
+        rows: Vec<Vec<Value>>,
+    },
     /// No more rows are wanted. Answered by `Stopped`: what comes before that belongs to the query that was stopped, and is dropped by
     /// the asker.
     Stop,
@@ -127,6 +132,13 @@ pub enum QueryReply {
         rows: Vec<Vec<Value>>,
         /// No more follow.
         last: bool,
+    },
+    /// A function is to run before the query goes on: answered by `Called`. What runs meanwhile is within this query.
+    Call {
+        /// Its object identifier.
+        function: u32,
+        /// Its arguments.
+        arguments: Vec<Value>,
     },
     /// What was to run has other columns, or columns of other types, than the asker takes it to have: it is to be described anew. Nothing was read.
     Changed,

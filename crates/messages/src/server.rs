@@ -87,7 +87,7 @@ pub enum Message {
     /// Action driver to user interface or query processor.
     SessionReply(SessionId, SessionReply),
     /// User interface to query processor.
-    Query(SessionId, QueryRequest),
+    Query(SessionId, u32, QueryRequest),
     /// Query processor to user interface.
     QueryReply(SessionId, QueryReply),
     /// To the access manager.

@@ -18,6 +18,29 @@ pub struct RoutineProgram {
     pub loops: usize,
     /// Handlers of blocks with EXCEPTION.
     pub guards: Vec<Vec<HandlerArm>>,
+    /// What it gives back.
+    pub returns: Returns,
+}
+
+/// What a routine gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Returns {
+    /// Nothing but its INOUT and OUT parameters: DO, or a procedure.
+    #[default]
+    Nothing,
+    /// Nothing: a function that returns `void`.
+    Void,
+    /// A value of this type.
+    Value(Type),
+    /// Its INOUT and OUT parameters: a function.
+    Outputs,
+    /// Rows.
+    Set {
+        /// Types of their columns.
+        columns: Vec<Type>,
+        /// Whether the columns are variables.
+        has_outputs: bool,
+    },
 }
 
 /// An operation.
@@ -231,8 +254,18 @@ pub enum Instruction {
     AssertFails(Option<Box<RoutineText>>),
     /// CASE has found nothing.
     CaseNotFound,
-    /// RETURN.
+    /// RETURN, its value being kept.
     Return,
+    /// Keeps the value of RETURN.
+    SetResult(Box<RoutineText>),
+    /// RETURN NEXT: of a value, or of the INOUT and OUT parameters.
+    ReturnNext(Option<Box<RoutineText>>),
+    /// RETURN QUERY.
+    ReturnQuery(Box<RoutineText>),
+    /// RETURN QUERY EXECUTE: the text and USING.
+    ReturnTextQuery(Vec<RoutineText>),
+    /// The end of a function that has to give a value back.
+    NothingReturned,
 }
 
 impl Instruction {
@@ -242,11 +275,13 @@ impl Instruction {
             Instruction::Unless(condition, _) => std::slice::from_ref(condition),
             Instruction::Declare(_, Some(value)) => std::slice::from_ref(value),
             Instruction::AssertFails(Some(message)) => std::slice::from_ref(message),
+            Instruction::SetResult(value) | Instruction::ReturnNext(Some(value)) => std::slice::from_ref(value),
             Instruction::BeginElements(_, array) => std::slice::from_ref(array),
             Instruction::Assign(_, all)
             | Instruction::ExecuteText(all, _)
             | Instruction::BeginCount { bounds: all, .. }
             | Instruction::BeginTextRows(_, all)
+            | Instruction::ReturnTextQuery(all)
             | Instruction::Raise(_, all) => all,
             _ => &[],
         }

@@ -1,6 +1,7 @@
 //! Routines run by a driver that knows a few statements by heart: what they ask for, in which order, and what comes of it.
 
 use plpgsql::machine::AnswerKind;
+use plpgsql::program::Returns;
 use plpgsql::{
     Effect, EffectOutcome, PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineMachine, StatementAnswer,
     parse,
@@ -65,12 +66,19 @@ fn answer(sql: &str) -> EffectOutcome {
 
 /// All that a body does.
 fn transcript(body: &str) -> String {
+    transcript_of(body, RoutineHeader::default(), Vec::new())
+}
+
+/// All that a body does of a routine with a header, with arguments for its variables.
+fn transcript_of(body: &str, header: RoutineHeader, arguments: Vec<(Value, Type)>) -> String {
     let mut out = String::new();
-    let program = match parse(body, &RoutineHeader::default()) {
+    // What has a name behind those that go in goes out.
+    let outputs = if header.returns == Returns::Outputs { vec![arguments.len() - 1] } else { Vec::new() };
+    let program = match parse(body, &header) {
         Ok(program) => program,
         Err(error) => return format!("{} {}", error.sqlstate, error.message),
     };
-    let machine = RoutineMachine::new(Arc::new(program), "f".to_owned(), Vec::new(), Vec::new(), &OneTable);
+    let machine = RoutineMachine::new(Arc::new(program), "f".to_owned(), arguments, outputs, &OneTable);
     let mut machine = match machine {
         Ok(machine) => machine,
         Err(error) => return format!("{} {}", error.sqlstate, error.message),
@@ -95,7 +103,14 @@ fn transcript(body: &str) -> String {
                 let _ = writeln!(out, "{level:?} {}", notice.message);
             }
             Effect::Pause => out.push_str("pause\n"),
-            Effect::Done(_) => return out + "done",
+            Effect::Done(rows) => {
+                let shown = |row: &Vec<Value>| {
+                    let of = |value: &Value| text::to_string(value).unwrap_or_else(|| "NULL".to_owned());
+                    format!(" ({})", row.iter().map(of).collect::<Vec<_>>().join(","))
+                };
+                let is_function = header.returns != Returns::Nothing;
+                return out + "done" + &rows.iter().filter(|_| is_function).map(shown).collect::<String>();
+            }
             Effect::Failed(error) => {
                 let context = error.context.unwrap_or_default().replace('\n', " | ");
                 return out + &format!("failed {} {} ({context})", error.sqlstate, error.message);
@@ -108,6 +123,59 @@ fn transcript(body: &str) -> String {
 #[track_caller]
 fn check(body: &str, wanted: &[&str]) {
     assert_eq!(transcript(body).lines().collect::<Vec<_>>(), wanted, "{body}");
+}
+
+#[track_caller]
+fn check_function(returns: Returns, body: &str, wanted: &str) {
+    let parameters = vec![("a".to_owned(), Type::Integer)];
+    let header = RoutineHeader { name: Some("f".to_owned()), parameters, returns };
+    let found = transcript_of(body, header, vec![(Value::Integer(4), Type::Integer)]);
+    assert_eq!(found.lines().last().unwrap_or_default(), wanted, "{body}");
+}
+
+/// Functions give back what RETURN says, as a value of their type.
+#[test]
+fn functions_return() {
+    let text = || Returns::Value(Type::Text);
+    let set = || Returns::Set { columns: vec![Type::Text], has_outputs: false };
+    check_function(text(), "begin return a * 2; end", "done (8)");
+    check_function(text(), "begin loop if a > 2 then return a; end if; end loop; end", "done (4)");
+    check_function(text(), "begin return 1; exception when others then return 2; end", "done (1)");
+    check_function(
+        Returns::Value(Type::Integer),
+        "begin return 'x'; end",
+        "failed 22P02 invalid input syntax for type integer: \"x\" (PL/pgSQL function f while casting return value to function's return type)",
+    );
+    check_function(
+        text(),
+        "begin null; end",
+        "failed 2F005 control reached end of function without RETURN (PL/pgSQL function f)",
+    );
+    check_function(text(), "begin return; end", "42601 missing expression at or near \";\"");
+    check_function(text(), "begin return next a; end", "42804 cannot use RETURN NEXT in a non-SETOF function");
+    check_function(Returns::Void, "begin return; end", "done ()");
+    check_function(
+        Returns::Void,
+        "begin return 1; end",
+        "42804 RETURN cannot have a parameter in function returning void",
+    );
+    check_function(Returns::Outputs, "begin a := a + 1; end", "done (5)");
+    check_function(
+        Returns::Outputs,
+        "begin return a; end",
+        "42804 RETURN cannot have a parameter in function with OUT parameters",
+    );
+    check_function(set(), "begin for i in 1..3 loop return next i; end loop; end", "done (1) (2) (3)");
+    check_function(set(), "begin return next a; return; end", "done (4)");
+    check_function(set(), "begin return 1; end", "42804 RETURN cannot have a parameter in function returning set");
+    let pair = || Returns::Set { columns: vec![Type::Integer, Type::Text], has_outputs: true };
+    check_function(pair(), "begin return query select * from t; end", "done (1,row 1) (2,row 2) (3,row 3)");
+    check_function(pair(), "begin return query execute 'select * from t'; end", "done (1,row 1) (2,row 2) (3,row 3)");
+    check_function(
+        set(),
+        "begin return query select * from t; end",
+        "failed 42804 structure of query does not match function result type (SQL statement \"select * from t\" | PL/pgSQL function f line 1 at RETURN QUERY)",
+    );
 }
 
 /// Loops count as PostgreSQL's do, and FOUND tells whether they ran.

@@ -14,10 +14,12 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use futures::future::{BoxFuture, FutureExt, ready};
 use futures::stream::BoxStream;
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, Row, advisory, contention};
 use std::sync::Arc;
+use values::Value;
 
 /// What a plan wants to read of one table.
 #[derive(Clone, Debug)]
@@ -44,6 +46,16 @@ pub type ScanBatch = Vec<(Key, Row)>;
 pub trait Tables: Send + Sync {
     /// Reads rows of a table.
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, std::result::Result<ScanBatch, QueryError>>;
+
+    /// Runs the function of this object identifier with these arguments: its rows. One runs at a time.
+    fn call(
+        &self,
+        function: u32,
+        arguments: Vec<Value>,
+    ) -> BoxFuture<'static, std::result::Result<Vec<Vec<Value>>, QueryError>> {
+        let _ = (function, arguments);
+        ready(Err(QueryError::unsupported("a function that is not in SQL, here"))).boxed()
+    }
 }
 
 /// Hands the caller's world through DataFusion's session configuration to the scans of one execution.

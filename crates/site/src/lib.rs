@@ -10,7 +10,7 @@
 //! * [`lease_thread`]: the thread that keeps leases, whatever the others do; `lateness`: how late it was;
 //! * `entrance`: how clients come in; `certificates`: what theirs say; [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
-//! * `query_host`: DataFusion on threads of its own;
+//! * `query_host`, `query_gate`: queries on threads of their own;
 //! * [`site_process`]: a site's own process; [`oracle_process`]: the embedded oracle; `oracle_console`: what it tells;
 //! * [`status`]: what `raid status` shows; `measures`: what it tells as metrics, with `process_use` and `disk_room`; `console_host`: who asks for them; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`snapshot`]: copies of a running instance, and new instances made from them; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
@@ -40,6 +40,7 @@ pub mod planners;
 mod process_use;
 pub mod protection;
 mod query_failures;
+mod query_gate;
 mod query_host;
 pub mod repair;
 pub mod shared;

@@ -1,8 +1,8 @@
 //! DataFusion on threads of its own.
 //!
 //! A statement is planned on one of many threads (`planners`), and runs as a task of one of a few asynchronous ones, the executors; what it
-//! reads comes through the session's transaction at the action driver, in batches. A session has at most one query, and a query at most one batch under way. A panic
-//! inside a query ends that query only.
+//! reads comes through the session's transaction at the action driver, in batches. A session has at most one query that runs, and a query at most one batch under way:
+//! others of the session wait for functions that it runs. A panic inside a query ends that query only.
 //!
 //! Invariant: once a session's query was stopped, nothing of it reaches the session or the action driver any more ([`Gate`]), however long it takes until its
 //! threads have noticed. Locks, outermost first: a gate's, the core's, those of this file's tables.
@@ -11,14 +11,14 @@ use crate::config::SiteConfig;
 use crate::layout::orders;
 use crate::planners::{Planners, within_budget};
 use crate::query_failures::{failed, of_query, statement_failure};
+use crate::query_gate::{Awaited, Gate, new_life, same_columns};
 use crate::shared::SiteShared;
 use crate::snapshot::take::{SnapshotRefusal, Wish};
 use crate::thread_time::ThreadTime;
 use crate::{clock, limits};
-use futures::future::{AbortHandle, Abortable, FutureExt};
+use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
-use messages::program::ResultColumn;
 use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
@@ -27,7 +27,7 @@ use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind
 use query::{Execution, Interrupt, Prepared, Processor, QueryError, RandomKeys, Ready, ScanBatch, ScanRequest, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use tokio::sync::{mpsc, oneshot};
 use values::Value;
@@ -38,7 +38,8 @@ const EPOCH_2000_MICROS: i64 = 946_684_800_000_000;
 /// The door to the threads.
 pub struct QueryHost {
     threads: OnceLock<Threads>,
-    running: Mutex<BTreeMap<SessionId, RunningQuery>>,
+    /// Of each session, those that wait for a function first; each runs within those before it.
+    running: Mutex<BTreeMap<SessionId, Vec<RunningQuery>>>,
     scans: Mutex<BTreeMap<SessionId, oneshot::Sender<SessionReply>>>,
 }
 
@@ -75,36 +76,13 @@ impl Drop for QueryLoad {
     }
 }
 
-/// A query that may have more rows: its task waits for `More`.
+/// A query that may have more rows: its task waits for `More`, or for the rows of a function.
 struct RunningQuery {
     gate: Arc<Gate>,
     abort: AbortHandle,
     interrupt: Interrupt,
     more: mpsc::UnboundedSender<()>,
-}
-
-/// What a query passes when it does anything that others see.
-#[derive(Default)]
-struct Gate {
-    /// Held while something passes.
-    is_closed: Mutex<bool>,
-    /// Of a life that is over, whose requests nobody takes any more.
-    is_past: AtomicBool,
-}
-
-impl Gate {
-    /// Does it unless the query was stopped.
-    fn pass(&self, deed: impl FnOnce()) {
-        let is_closed = self.is_closed.lock().expect("what passes does not panic");
-        if !*is_closed && !self.is_past.load(Ordering::Relaxed) {
-            deed();
-        }
-    }
-
-    /// From here on nothing passes. The caller must not hold the core's lock.
-    fn close(&self) {
-        *self.is_closed.lock().expect("what passes does not panic") = true;
-    }
+    called: mpsc::UnboundedSender<Vec<Vec<Value>>>,
 }
 
 impl RunningQuery {
@@ -139,45 +117,68 @@ impl QueryHost {
         Ok(())
     }
 
-    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, RunningQuery>> {
+    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, Vec<RunningQuery>>> {
         self.running.lock().expect("no holder of this lock panics")
     }
 
-    fn stop_query(&self, session: SessionId) {
-        let running = self.running().remove(&session);
-        running.into_iter().for_each(RunningQuery::stop);
+    /// Stops the queries of a session but so many.
+    fn stop_queries(&self, session: SessionId, but: usize) {
+        let stopped = match self.running().get_mut(&session) {
+            Some(all) => all.split_off(but.min(all.len())),
+            None => Vec::new(),
+        };
+        stopped.into_iter().for_each(RunningQuery::stop);
     }
 
-    /// A request of the user interface, for this life of the site.
-    pub(crate) fn ask(&self, session: SessionId, life: Incarnation, request: QueryRequest) {
+    /// Has a query of a session go on; its task has ended if it cannot.
+    fn goes_on(&self, session: SessionId, within: usize, how: impl FnOnce(&RunningQuery) -> bool) -> bool {
+        self.running().get(&session).and_then(|all| all.get(within)).is_some_and(how)
+    }
+
+    /// A request of the user interface, for this life of the site. `within`: how many queries of the session wait for functions.
+    pub(crate) fn ask(&self, session: SessionId, within: u32, life: Incarnation, request: QueryRequest) {
+        let within = within as usize;
         let Some(threads) = self.threads.get() else { return };
         // The threads end only when the site ends.
         let Some(shared) = threads.shared.upgrade() else { return };
         match request {
             QueryRequest::Stop => {
-                self.stop_query(session);
+                self.stop_queries(session, within);
                 reply(&shared, session, QueryReply::Stopped);
             }
-            QueryRequest::More => {
-                let goes_on = self.running().get(&session).is_some_and(|running| running.more.send(()).is_ok());
-                if !goes_on {
-                    // It went with a life of the site that the user interface takes for present still.
-                    let reason = "the site began a new life during the query".to_owned();
-                    reply(&shared, session, QueryReply::Failed(Failure::Unavailable { reason }));
+            QueryRequest::More if self.goes_on(session, within, |running| running.more.send(()).is_ok()) => {}
+            QueryRequest::Called { rows } => {
+                self.stop_queries(session, within + 1);
+                if !self.goes_on(session, within, |running| running.called.send(rows).is_ok()) {
+                    reply(&shared, session, QueryReply::Failed(new_life()));
                 }
             }
+            QueryRequest::More => reply(&shared, session, QueryReply::Failed(new_life())),
             request => {
-                self.stop_query(session);
+                self.stop_queries(session, within);
                 let (more, wanted) = mpsc::unbounded_channel();
+                let (called, returned) = mpsc::unbounded_channel();
+                let returned = Arc::new(tokio::sync::Mutex::new(returned));
                 let (abort, registration) = AbortHandle::new_pair();
                 let (gate, interrupt) = (Arc::<Gate>::default(), Interrupt::default());
                 let (processor, planners) = (threads.processor.clone(), threads.planners.clone());
                 let (own_gate, own_interrupt) = (gate.clone(), interrupt.clone());
                 let (config, random) = (threads.config.clone(), threads.random.clone());
-                let job =
-                    QueryJob { session, life, config, shared, processor, planners, random, gate, interrupt, wanted };
-                let running = RunningQuery { gate: own_gate, abort, interrupt: own_interrupt, more };
-                self.running().insert(session, running);
+                let job = QueryJob {
+                    session,
+                    life,
+                    config,
+                    shared,
+                    processor,
+                    planners,
+                    random,
+                    gate,
+                    interrupt,
+                    wanted,
+                    returned,
+                };
+                let running = RunningQuery { gate: own_gate, abort, interrupt: own_interrupt, more, called };
+                self.running().entry(session).or_default().push(running);
                 threads.assign(job, request, registration);
             }
         }
@@ -185,13 +186,14 @@ impl QueryHost {
 
     /// The session is gone.
     pub(crate) fn forget(&self, session: SessionId) {
-        self.stop_query(session);
+        self.stop_queries(session, 0);
+        self.running().remove(&session);
     }
 
     /// The site has begun a new life. The caller holds the core's lock.
     pub(crate) fn forget_all(&self) {
         self.scans.lock().expect("no holder of this lock panics").clear();
-        for (_, running) in std::mem::take(&mut *self.running()) {
+        for running in std::mem::take(&mut *self.running()).into_values().flatten() {
             running.gate.is_past.store(true, Ordering::Relaxed);
             running.abort.abort();
             running.interrupt.set();
@@ -274,16 +276,11 @@ struct QueryJob {
     gate: Arc<Gate>,
     interrupt: Interrupt,
     wanted: mpsc::UnboundedReceiver<()>,
+    returned: ReturnedRows,
 }
 
-/// Ends a planning whose result nobody waits for.
-struct Awaited(Interrupt);
-
-impl Drop for Awaited {
-    fn drop(&mut self) {
-        self.0.set();
-    }
-}
+/// Rows of functions that a query has called.
+type ReturnedRows = Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Vec<Vec<Value>>>>>;
 
 impl QueryJob {
     async fn run(mut self, request: QueryRequest) {
@@ -356,7 +353,7 @@ impl QueryJob {
                 }
             }
             QueryRequest::Snapshot { name } => self.take_snapshot(name).await,
-            QueryRequest::More | QueryRequest::Stop => Ok(()),
+            QueryRequest::More | QueryRequest::Called { .. } | QueryRequest::Stop => Ok(()),
         }
     }
 
@@ -449,6 +446,7 @@ impl QueryJob {
             query,
             turn: Arc::default(),
             failure: Arc::default(),
+            returned: self.returned.clone(),
         });
         let failure = tables.failure.clone();
         let handed_through = |error: QueryError| {
@@ -486,12 +484,6 @@ impl QueryJob {
     }
 }
 
-/// Whether rows of these columns are what is expected: names and types, as PostgreSQL compares them.
-fn same_columns(found: &[ResultColumn], expected: &[ResultColumn]) -> bool {
-    let shape = |column: &ResultColumn| (column.name.clone(), column.column_type);
-    found.iter().map(shape).eq(expected.iter().map(shape))
-}
-
 /// Tables as a session's transaction sees them.
 struct SessionTables {
     config: Arc<SiteConfig>,
@@ -506,6 +498,7 @@ struct SessionTables {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Why a scan failed, in the action driver's words.
     failure: Arc<Mutex<Option<Failure>>>,
+    returned: ReturnedRows,
 }
 
 impl Tables for SessionTables {
@@ -536,6 +529,20 @@ impl Tables for SessionTables {
             let (batch, left) = scan.batch(left).await?;
             Ok(Some((batch, (scan, left))))
         })
+        .boxed()
+    }
+
+    fn call(&self, function: u32, arguments: Vec<Value>) -> BoxFuture<'static, Result<Vec<Vec<Value>>, QueryError>> {
+        let (session, shared, gate, returned) =
+            (self.session, self.shared.clone(), self.gate.clone(), self.returned.clone());
+        async move {
+            gate.pass(|| reply(&shared, session, QueryReply::Call { function, arguments }));
+            match returned.lock().await.recv().await {
+                Some(rows) => Ok(rows),
+                // Aborted: the task ends here.
+                None => std::future::pending().await,
+            }
+        }
         .boxed()
     }
 }
@@ -581,7 +588,7 @@ impl HostedScan {
             Ok(SessionReply::Scanned { rows, left }) => return Ok((rows, left)),
             Ok(SessionReply::Failed(failure)) => failure,
             Ok(_) => statement_failure("XX000", "the action driver answered a scan with something else"),
-            Err(_) => Failure::Unavailable { reason: "the site began a new life during the query".to_owned() },
+            Err(_) => new_life(),
         };
         *self.failure.lock().expect("no holder of this lock panics") = Some(failure);
         Err(QueryError::new("XX000", "a scan failed"))

@@ -388,7 +388,9 @@ impl Worker {
                 message: outgoing.message,
             };
             match envelope.message {
-                Message::Query(session, request) => self.shared.query().ask(session, self.life, request),
+                Message::Query(session, within, request) => {
+                    self.shared.query().ask(session, within, self.life, request);
+                }
                 _ => self.requests.push(envelope),
             }
         }

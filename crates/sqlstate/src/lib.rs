@@ -151,6 +151,10 @@ pub const INVALID_PASSWORD: &str = "28P01";
 /// `dependent_objects_still_exist`.
 pub const DEPENDENT_OBJECTS_STILL_EXIST: &str = "2BP01";
 
+// Class 2F: SQL Routine Exception
+/// `function_executed_no_return_statement`.
+pub const NO_RETURN: &str = "2F005";
+
 // Class 34: Invalid Cursor Name
 /// `invalid_cursor_name`.
 pub const INVALID_CURSOR_NAME: &str = "34000";

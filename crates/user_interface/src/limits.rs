@@ -86,6 +86,8 @@ pub const KEPT_BYTES_MAX: usize = 2 * messages::limits::TRANSACTION_BYTES_MAX;
 pub const WITH_QUERIES_MAX: usize = 100;
 /// Routines in PL/pgSQL that call each other.
 pub const ROUTINES_MAX: usize = 32;
+/// Functions in PL/pgSQL that a session keeps ready to run.
+pub const KNOWN_FUNCTIONS_MAX: usize = 32;
 /// What a routine may do before the session lets others have their turn: notices and statements that no server has to answer.
 pub const ROUTINE_STEPS_AT_ONCE: usize = 500;
 /// How often a routine that is a transaction by itself is run again because it has lost a conflict.

@@ -126,6 +126,7 @@ fn answer() -> impl Strategy<Value = Message> {
         2 => Just(QueryReply::Described { columns: Vec::new(), parameters: vec![Type::Integer] }),
         2 => (rows(), any::<bool>()).prop_map(|(rows, last)| QueryReply::Rows { rows, last }),
         1 => failure().prop_map(QueryReply::Failed),
+        1 => Just(QueryReply::Call { function: 16_400, arguments: vec![Value::Integer(1)] }),
     ];
     prop_oneof![
         3 => session.prop_map(|reply| Message::SessionReply(SESSION, reply)),

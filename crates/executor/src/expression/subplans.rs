@@ -61,7 +61,17 @@ impl SubplanUse {
             SubplanKind::Call { .. } => true,
             _ => false,
         };
-        self.run_for(outer, row, run)?;
+        let is_once = is_call && self.volatile;
+        if is_once {
+            if let Some(value) = run.state.made.again(self.number, &outer) {
+                return Ok(value);
+            }
+            if !run.state.made.is_within() {
+                let message = "a call of a volatile function in this place is not supported";
+                return Err(error_at(sqlstate::FEATURE_NOT_SUPPORTED, message, ErrorPlace(None)));
+            }
+        }
+        self.run_for(outer.clone(), row, run)?;
         let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
         let result = self.value(&mut subplan, row, run);
         let waits = matches!(result, Err(Interruption::Wait | Interruption::Yield));
@@ -69,6 +79,11 @@ impl SubplanUse {
             run.state.subplans[self.number] = subplan;
         } else {
             subplan.memory.release_all(run.state);
+        }
+        if let Ok(value) = &result
+            && is_once
+        {
+            run.state.made.add(self.number, outer, value.clone());
         }
         result
     }
@@ -107,7 +122,11 @@ impl SubplanUse {
             SubplanKind::Value | SubplanKind::Row => 2,
             _ => 1_024,
         };
-        while let Some(rows) = operator.next(run, want)? {
+        loop {
+            let was_within = run.state.made.step_out();
+            let polled = operator.next(run, want);
+            run.state.made.step_in(was_within);
+            let Some(rows) = polled? else { break };
             let held: usize = rows.iter().map(|row| size_of_row(row)).sum();
             subplan.memory.hold(held, run.state)?;
             subplan.rows.extend(rows);

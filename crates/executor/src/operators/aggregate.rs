@@ -107,7 +107,7 @@ impl AggregateOperator {
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                self.computed.fill(&plan, row, run)?;
+                run.settled(|run| self.computed.fill(&plan, row, run))?;
                 if let Some(row) = self.arrived.pop_front() {
                     self.add(&plan, &row, run)?;
                 }

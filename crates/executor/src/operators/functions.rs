@@ -75,7 +75,7 @@ impl RowOperator for FunctionScan {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Functions { functions, ordinality } = &*plan else { return Ok(None) };
         if self.sets.is_none() {
-            self.sets = Some(RunningSets::begin(functions, &[], run)?);
+            self.sets = Some(run.settled(|run| RunningSets::begin(functions, &[], run))?);
         }
         let Some(sets) = &mut self.sets else { return Ok(None) };
         run.spend()?;
@@ -122,7 +122,7 @@ impl RowOperator for ProjectSet {
             };
             run.spend()?;
             if self.sets.is_none() {
-                self.sets = Some(RunningSets::begin(sets, row, run)?);
+                self.sets = Some(run.settled(|run| RunningSets::begin(sets, row, run))?);
             }
             let next = match &mut self.sets {
                 Some(sets) => sets.next()?,

@@ -172,7 +172,7 @@ impl Join {
     ) -> Result<(), Interruption> {
         while let Some(row) = self.scanned.front() {
             let holds = match filter {
-                Some(filter) => filter.holds(row, run)?,
+                Some(filter) => run.settled(|run| filter.holds(row, run))?,
                 None => true,
             };
             self.arrived.extend(self.scanned.pop_front().filter(|_| holds));
@@ -228,7 +228,7 @@ impl Join {
             run.spend()?;
             let row = [left.as_slice(), self.held[partner].as_slice()].concat();
             let holds = match condition {
-                Some(condition) => condition.holds(&row, run)?,
+                Some(condition) => run.settled(|run| condition.holds(&row, run))?,
                 None => true,
             };
             self.current.next = self.next_of_key[partner];

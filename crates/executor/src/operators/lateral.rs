@@ -35,7 +35,7 @@ impl Lateral {
                 run.spend()?;
                 let row = [left.as_slice(), partner.as_slice()].concat();
                 let holds = match condition {
-                    Some(condition) => condition.holds(&row, run)?,
+                    Some(condition) => run.settled(|run| condition.holds(&row, run))?,
                     None => true,
                 };
                 self.arrived.pop_front();

@@ -32,7 +32,7 @@ pub fn count(
     run: &mut RunState<'_, '_>,
 ) -> Result<Option<u64>, Interruption> {
     let Some(of) = of else { return Ok(None) };
-    let Some(number) = of.evaluate(&[], run)?.as_integer() else { return Ok(None) };
+    let Some(number) = run.settled(|run| of.evaluate(&[], run))?.as_integer() else { return Ok(None) };
     match u64::try_from(number) {
         Ok(number) => Ok(Some(number)),
         Err(_) => {

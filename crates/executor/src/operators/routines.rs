@@ -1,5 +1,6 @@
-//! A user's function in FROM: its query runs with the arguments as the innermost row around.
+//! Users' functions: in FROM, where the query of one runs with the arguments as the innermost row around; and those that are run elsewhere.
 
+use crate::access::{CallOrder, ScanId};
 use crate::error::Interruption;
 use crate::plan::{PlanNode, RoutineScan};
 use crate::run::{ExecutionState, RowOperator, RowValues, RunState};
@@ -37,7 +38,9 @@ impl RowOperator for RoutineReader {
         run.spend()?;
         let arguments = match &self.arguments {
             Some(arguments) => arguments.clone(),
-            None => scan.arguments.iter().map(|value| value.evaluate(&[], run)).collect::<Result<RowValues, _>>()?,
+            None => run.settled(|run| {
+                scan.arguments.iter().map(|value| value.evaluate(&[], run)).collect::<Result<RowValues, _>>()
+            })?,
         };
         if scan.strict && arguments.iter().any(Value::is_null) {
             return Ok(self.nothing(scan));
@@ -61,5 +64,38 @@ impl RowOperator for RoutineReader {
 
     fn close(&mut self, state: &mut ExecutionState) {
         self.body.close(state);
+    }
+}
+
+/// A function that whoever runs the execution runs. Its arguments are the innermost row around.
+pub struct CalledRows {
+    plan: Arc<PlanNode>,
+    /// Once it has begun.
+    call: Option<ScanId>,
+}
+
+impl CalledRows {
+    pub fn new(plan: Arc<PlanNode>) -> CalledRows {
+        CalledRows { plan, call: None }
+    }
+}
+
+impl RowOperator for CalledRows {
+    fn next(&mut self, run: &mut RunState<'_, '_>, _want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Called(called) = &*self.plan else { return Ok(None) };
+        let call = match self.call {
+            Some(call) => call,
+            None => {
+                let arguments = run.state.frames.last().cloned().unwrap_or_default();
+                *self.call.insert(run.state.call(CallOrder { function: called.function, arguments }))
+            }
+        };
+        run.state.fetch(call)
+    }
+
+    fn close(&mut self, state: &mut ExecutionState) {
+        if let Some(call) = self.call.take() {
+            state.close(call);
+        }
     }
 }

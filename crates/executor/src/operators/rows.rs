@@ -31,7 +31,9 @@ impl RowOperator for GivenRows {
         };
         let (mut out, mut bytes) = (Vec::new(), 0);
         while let Some(expressions) = rows.get(self.done).filter(|_| out.len() < want && bytes <= BATCH_BYTES) {
-            let row = run.spend().and_then(|()| expressions.iter().map(|value| value.evaluate(&[], run)).collect());
+            let row = run
+                .spend()
+                .and_then(|()| run.settled(|run| expressions.iter().map(|value| value.evaluate(&[], run)).collect()));
             match row {
                 Ok(row) => {
                     let row: RowValues = row;
@@ -74,7 +76,7 @@ impl RowOperator for Filter {
         loop {
             while let Some(row) = self.progress.waiting.front() {
                 run.spend()?;
-                let holds = filter.holds(row, run)?;
+                let holds = run.settled(|run| filter.holds(row, run))?;
                 let row = self.progress.waiting.pop_front();
                 self.progress.found.extend(row.filter(|_| holds));
             }
@@ -118,10 +120,8 @@ impl RowOperator for Project {
         let mut bytes = 0;
         while let Some(row) = self.progress.waiting.front() {
             run.spend()?;
-            let mut made = Vec::with_capacity(expressions.len());
-            for expression in expressions {
-                made.push(expression.evaluate(row, run)?);
-            }
+            let made: RowValues =
+                run.settled(|run| expressions.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>())?;
             bytes += size_of_row(&made);
             self.progress.found.push(made);
             self.progress.waiting.pop_front();

@@ -84,7 +84,7 @@ impl RowOperator for ScanOperator {
                 }
                 run.spend()?;
                 let holds = match &scan.filter {
-                    Some(filter) => filter.holds(row, run)?,
+                    Some(filter) => run.settled(|run| filter.holds(row, run))?,
                     None => true,
                 };
                 let row = self.progress.waiting.pop_front();

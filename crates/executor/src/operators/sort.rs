@@ -90,7 +90,7 @@ impl Sort {
             sorter.settle(&mut self.memory, run)?;
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let key = sort_key(order, row, run)?;
+                let key = run.settled(|run| sort_key(order, row, run))?;
                 let bytes = size_of_row(row);
                 let Some(row) = self.arrived.pop_front() else { break };
                 if sorter.takes(&key) {

@@ -116,7 +116,7 @@ impl WindowOperator {
         while !self.is_full {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let computed = WindowValues::of(row, partition, order, calls, run)?;
+                let computed = run.settled(|run| WindowValues::of(row, partition, order, calls, run))?;
                 let WindowValues { partition, order: by, arguments } = computed;
                 let given: usize = arguments.iter().flatten().map(|given| size_of_row(given)).sum();
                 let bytes = size_of_row(row) + size_of_row(&partition) + size_of_row(&by) + given;

@@ -41,6 +41,7 @@ fn head(node: &PlanNode) -> String {
         PlanNode::Recursive { .. } => "Recursive Union".to_string(),
         PlanNode::Functions { .. } => "Function Scan".to_string(),
         PlanNode::Routine(scan) => format!("Function Scan on {}", scan.name),
+        PlanNode::Called(called) => format!("Call of {}", called.name),
     }
 }
 

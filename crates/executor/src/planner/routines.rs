@@ -5,10 +5,11 @@
 use super::frame::ColumnFrame;
 use super::query::FromSource;
 use super::{OuterPlace, PlanResult, QueryPlanner, not_built};
-use crate::access::RoutineMeaning;
+use crate::access::{RoutineCode, RoutineMeaning};
 use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
-use crate::plan::{PlanNode, RoutineScan};
+use crate::plan::{CalledFunction, PlanNode, RoutineScan};
 use analyzer::Analyzed;
+use analyzer::facts::Volatility;
 use analyzer::limits::DEPTH_MAX;
 use analyzer::tree::ExprId;
 use analyzer::types::FunctionId;
@@ -43,12 +44,13 @@ impl<'a> QueryPlanner<'a> {
         if row.returns_set {
             return not_built(format!("the function {}, which returns a set, outside FROM", row.name));
         }
-        if routine.body.columns().len() != 1 {
+        if routine.body.width() != 1 {
             return not_built(format!("the function {}, which returns a row, outside FROM", row.name));
         }
         let strict = row.strict;
         let arguments = self.compile_all(arguments, level, current)?;
-        self.call_of(function, strict, &routine.body, arguments)
+        let (plan, volatile) = self.routine_plan(function, &routine.body, arguments.len())?;
+        Ok(self.call_of(function, strict, plan, volatile, arguments))
     }
 
     /// The default of a parameter.
@@ -61,7 +63,10 @@ impl<'a> QueryPlanner<'a> {
         let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
         let place = (parameter + routine.defaults.len()).checked_sub(row.arguments.len());
         match place.and_then(|place| routine.defaults.get(place)) {
-            Some(default) => self.call_of(function, false, default, Vec::new()),
+            Some(default) => {
+                let (plan, volatile) = self.routine_query(function, default, 0)?;
+                Ok(self.call_of(function, false, plan, volatile, Vec::new()))
+            }
             None => not_built("this default of a parameter"),
         }
     }
@@ -70,15 +75,36 @@ impl<'a> QueryPlanner<'a> {
         &mut self,
         function: FunctionId,
         strict: bool,
-        body: &'a Analyzed,
+        plan: Arc<PlanNode>,
+        volatile: bool,
         arguments: Vec<CompiledExpression>,
-    ) -> PlanResult<CompiledExpression> {
-        let (plan, volatile) = self.routine_query(function, body, arguments.len())?;
+    ) -> CompiledExpression {
         let number = self.subplans as usize;
         self.subplans += 1;
         let kind = SubplanKind::Call { function, strict };
         let used = SubplanUse { number, kind, plan, test: None, hashed: None, outer: arguments, volatile };
-        Ok(CompiledExpression::Subplan(Box::new(used)))
+        CompiledExpression::Subplan(Box::new(used))
+    }
+
+    /// What yields the rows of a function with so many arguments; whether two runs may differ, or do something.
+    fn routine_plan(
+        &mut self,
+        function: FunctionId,
+        body: &'a RoutineCode,
+        arguments: usize,
+    ) -> PlanResult<(Arc<PlanNode>, bool)> {
+        match body {
+            RoutineCode::Query(query) => self.routine_query(function, query, arguments),
+            RoutineCode::Called(width) => {
+                let Some(row) = self.catalog.function(function) else {
+                    return not_built("a function that is not known");
+                };
+                let is_volatile = row.volatility == Volatility::Volatile;
+                self.volatile_calls += u32::from(is_volatile);
+                let called = CalledFunction { function, name: row.name.to_string(), width: *width };
+                Ok((Arc::new(PlanNode::Called(called)), is_volatile))
+            }
+        }
     }
 
     /// The rows of a function alone in FROM, if it is a user's.
@@ -88,8 +114,8 @@ impl<'a> QueryPlanner<'a> {
         let Some(row) = self.catalog.function(*function) else { return not_built("a function that is not known") };
         let (strict, returns_set, name) = (row.strict, row.returns_set, row.name.to_string());
         let arguments = self.compile_all(arguments, level, &ColumnFrame::empty(level))?;
-        let (body, _) = self.routine_query(*function, &routine.body, arguments.len())?;
-        let width = routine.body.columns().len();
+        let (body, _) = self.routine_plan(*function, &routine.body, arguments.len())?;
+        let width = routine.body.width();
         let scan = RoutineScan { name, arguments, body, strict, returns_set, width };
         let frame = ColumnFrame::of_entry(level, entry, width);
         let rows = if returns_set { ROUTINE_ROWS } else { 1.0 };

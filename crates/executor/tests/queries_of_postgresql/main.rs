@@ -201,6 +201,7 @@ fn run_on(
                         scan
                     }
                     RowNeed::More(scan) | RowNeed::Close(scan) => scan,
+                    RowNeed::Call(..) => unreachable!("there are no functions of users"),
                 };
                 let rows = open.get_mut(&scan).expect("a scan that is open");
                 let part: Vec<_> = rows.drain(..rows_at_once.min(rows.len())).collect();

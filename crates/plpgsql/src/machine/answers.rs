@@ -65,6 +65,11 @@ impl RoutineMachine {
                 let rows = answer.rows.into();
                 self.loops[*number] = Some(LoopState::Rows { columns: answer.columns, rows, bytes, ran: false });
             }
+            Instruction::ReturnQuery(_) | Instruction::ReturnTextQuery(_) => {
+                let found = answer.count > 0;
+                self.return_rows(answer)?;
+                self.set_found(found, catalog)?;
+            }
             _ => {}
         }
         self.at += 1;

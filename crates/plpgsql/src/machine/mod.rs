@@ -1,11 +1,12 @@
 //! Runs a program.
 //!
 //! The machine says what is to be done, one thing at a time, and goes on with what came of it. Invariant: what a block with EXCEPTION guards is within a
-//! savepoint, which is released or returned to once. In reading order: this file; `operations`, `answers`, `raising`.
+//! savepoint, which is released or returned to once. In reading order: this file; `operations`, `answers`, `returning`, `raising`.
 
 mod answers;
 mod operations;
 mod raising;
+mod returning;
 
 use crate::RoutineCatalog;
 use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
@@ -32,8 +33,8 @@ pub enum Effect {
     Notice(NoticeLevel, Box<RoutineError>),
     /// Nothing, but others may have their turn, and the routine be stopped.
     Pause,
-    /// The routine is over; values of the variables that it gives back.
-    Done(Vec<(Value, Type)>),
+    /// The routine is over; the rows that it gives back: one, but of a function that returns a set.
+    Done(Vec<Vec<Value>>),
     /// It is over with an error. What it has set savepoints for is not undone.
     Failed(Box<RoutineError>),
 }
@@ -135,6 +136,11 @@ pub struct RoutineMachine {
     guards: Vec<OpenGuard>,
     errors: Vec<RoutineError>,
     row_count: u64,
+    /// The value of RETURN.
+    result: Option<RoutineOperand>,
+    /// Rows of RETURN NEXT and RETURN QUERY, and their bytes.
+    rows: Vec<Vec<Value>>,
+    kept: usize,
     pending: Pending,
 }
 
@@ -167,6 +173,9 @@ impl RoutineMachine {
             guards: Vec::new(),
             errors: Vec::new(),
             row_count: 0,
+            result: None,
+            rows: Vec::new(),
+            kept: 0,
             pending: Pending::Nothing,
         };
         for (number, (value, data_type)) in arguments.into_iter().enumerate() {
@@ -223,7 +232,7 @@ impl RoutineMachine {
 
     fn step(&mut self, catalog: &dyn RoutineCatalog) -> PlpgsqlResult<Option<Effect>> {
         let program = Arc::clone(&self.program);
-        let Some(operation) = program.operations.get(self.at) else { return Ok(Some(self.give_back())) };
+        let Some(operation) = program.operations.get(self.at) else { return Ok(Some(self.give_back(catalog.zone()))) };
         let instruction = &operation.instruction;
         if let Some(text) = instruction.operands().get(self.operands.len()) {
             if let Some(simple) = &text.simple
@@ -249,16 +258,6 @@ impl RoutineMachine {
         let bound = self.store.bind(text, catalog)?;
         self.pending = pending;
         Ok(Effect::Run(RoutineStatement { sql: bound.sql, parameters: bound.parameters, types: bound.types, rows_max }))
-    }
-
-    /// The routine is over without an error.
-    fn give_back(&mut self) -> Effect {
-        let value = |number: &usize| match self.store.whole(*number) {
-            Some(RoutineOperand::Scalar(value, data_type)) => (value, data_type),
-            _ => (Value::Null, Type::Text),
-        };
-        let values = self.outputs.iter().map(value).collect();
-        self.over(Effect::Done(values))
     }
 
     /// An error: a handler looks at it once its savepoint has been returned to.
@@ -318,7 +317,9 @@ impl RoutineMachine {
     /// The text of the statement at hand, as it is written.
     fn statement_text(&self) -> Option<&str> {
         match &self.program.operations.get(self.at)?.instruction {
-            Instruction::Execute(text, _) | Instruction::Perform(text) => Some(&text.sql),
+            Instruction::Execute(text, _) | Instruction::Perform(text) | Instruction::ReturnQuery(text) => {
+                Some(&text.sql)
+            }
             _ => None,
         }
     }

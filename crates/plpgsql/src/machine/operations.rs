@@ -70,7 +70,7 @@ impl RoutineMachine {
                 };
                 return Err(RoutineError::new(sqlstate::ASSERT_FAILURE, message));
             }
-            Instruction::Return => return Ok(Some(self.give_back())),
+            Instruction::Return => return Ok(Some(self.give_back(zone))),
             other => return self.operate_more(other, operands, catalog),
         }
         self.at += 1;
@@ -91,14 +91,22 @@ impl RoutineMachine {
                 return self.run_text(text, rows_max, Pending::Statement, catalog).map(Some);
             }
             Instruction::Perform(text) => return self.run_text(text, 0, Pending::Statement, catalog).map(Some),
-            Instruction::BeginRows(_, text) => {
+            Instruction::BeginRows(_, text) | Instruction::ReturnQuery(text) => {
                 return self.run_text(text, usize::MAX, Pending::Statement, catalog).map(Some);
             }
             Instruction::ExecuteText(_, into) => {
                 let rows_max = if into.is_some() { 2 } else { 0 };
                 return self.run_computed(operands, rows_max, zone).map(Some);
             }
-            Instruction::BeginTextRows(..) => return self.run_computed(operands, usize::MAX, zone).map(Some),
+            Instruction::BeginTextRows(..) | Instruction::ReturnTextQuery(_) => {
+                return self.run_computed(operands, usize::MAX, zone).map(Some);
+            }
+            Instruction::SetResult(_) => self.result = operands.pop(),
+            Instruction::ReturnNext(_) => self.return_next(operands.pop(), zone)?,
+            Instruction::NothingReturned => {
+                let message = "control reached end of function without RETURN";
+                return Err(RoutineError::new(sqlstate::NO_RETURN, message));
+            }
             Instruction::CaseNotFound => {
                 return Err(RoutineError::new(sqlstate::CASE_NOT_FOUND, "case not found")
                     .with_hint("CASE statement is missing ELSE part."));
@@ -243,7 +251,7 @@ impl RoutineMachine {
             LoopState::Count { .. } => 0,
         };
         let loops: usize = self.loops.iter().flatten().map(of_loop).sum();
-        self.store.check_bytes(loops + more)
+        self.store.check_bytes(loops + self.kept + more)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Blocks, branches, EXIT, CONTINUE and RETURN.
+//! Blocks, branches, EXIT and CONTINUE.
 //!
 //! Invariant: whatever leaves a block with EXCEPTION or a loop leaves it by the operations that end it.
 
@@ -307,7 +307,7 @@ impl BodyParser<'_> {
     }
 
     /// Ends what is within the control of this place, and what that guards.
-    fn unwind(&mut self, target: usize) -> PlpgsqlResult<()> {
+    pub(super) fn unwind(&mut self, target: usize) -> PlpgsqlResult<()> {
         for place in (target..self.controls.len()).rev() {
             match &self.controls[place] {
                 Control::Handler => {
@@ -326,26 +326,6 @@ impl BodyParser<'_> {
                 Control::Loop { .. } | Control::Block { .. } => {}
             }
         }
-        Ok(())
-    }
-
-    /// RETURN.
-    pub(super) fn return_statement(&mut self) -> PlpgsqlResult<()> {
-        if self.peek().is("next") || self.peek().is("query") {
-            let what = if self.peek().is("next") { "NEXT" } else { "QUERY" };
-            let message = format!("cannot use RETURN {what} in a non-SETOF function");
-            return Err(RoutineError::new(sqlstate::DATATYPE_MISMATCH, message).at(self.peek().start));
-        }
-        if !self.peek().is_mark(";") {
-            let message = match self.scopes.0.first().is_some_and(|outer| outer.label.is_some()) {
-                true => "RETURN cannot have a parameter in a procedure",
-                false => "RETURN cannot have a parameter in function returning void",
-            };
-            return Err(RoutineError::new(sqlstate::DATATYPE_MISMATCH, message).at(self.peek().start));
-        }
-        self.expect_mark(";")?;
-        self.unwind(0)?;
-        self.emit(Instruction::Return)?;
         Ok(())
     }
 }

@@ -155,7 +155,7 @@ impl BodyParser<'_> {
             return Ok(DeclaredType::OfVariable(number));
         }
         if names.len() < 2 {
-            let message = format!("syntax error at or near \"%\"");
+            let message = "syntax error at or near \"%\"";
             return Err(RoutineError::syntax(message, at));
         }
         Ok(DeclaredType::OfColumn(names))

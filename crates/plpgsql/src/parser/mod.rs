@@ -1,20 +1,23 @@
 //! Bodies to programs.
 //!
 //! A statement is written out as operations as it is read; jumps whose targets are not known yet are patched when they are. Errors are PostgreSQL's.
-//! In reading order: this file; `declarations`, `statements`, `control`, `loops`, `raise`, `diagnostics`.
+//! In reading order: this file; `declarations`, `statements`, `control`, `loops`, `raise`, `returns`, `diagnostics`.
 
 mod control;
 mod declarations;
 mod diagnostics;
 mod loops;
 mod raise;
+mod returns;
 mod statements;
 
 use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::{self, BodyToken, BodyTokenKind, line};
 use crate::limits::{BODY_BYTES_MAX, DEPTH_MAX, OPERATIONS_MAX, VARIABLES_MAX};
 use crate::names::{BlockNames, BlockScopes};
-use crate::program::{DeclaredType, HandlerArm, Instruction, RoutineOperation, RoutineProgram, RoutineVariable};
+use crate::program::{
+    DeclaredType, HandlerArm, Instruction, Returns, RoutineOperation, RoutineProgram, RoutineVariable,
+};
 use crate::references;
 use crate::sql_text::RoutineText;
 use control::Control;
@@ -27,6 +30,8 @@ pub struct RoutineHeader {
     pub name: Option<String>,
     /// Its parameters: their names, empty for those without one, and types.
     pub parameters: Vec<(String, Type)>,
+    /// What it gives back.
+    pub returns: Returns,
 }
 
 /// Reads a body.
@@ -42,7 +47,7 @@ pub fn parse(body: &str, header: &RoutineHeader) -> PlpgsqlResult<RoutineProgram
         text: body,
         tokens,
         at: 0,
-        program: RoutineProgram::default(),
+        program: RoutineProgram { returns: header.returns.clone(), ..RoutineProgram::default() },
         scopes: BlockScopes::default(),
         controls: Vec::new(),
         depth: 0,
@@ -96,7 +101,11 @@ impl BodyParser<'_> {
         if self.peek().kind != BodyTokenKind::End {
             return Err(self.unexpected());
         }
-        self.emit(Instruction::Return)?;
+        self.statement = (1, "");
+        self.emit(match self.program.returns {
+            Returns::Value(_) => Instruction::NothingReturned,
+            _ => Instruction::Return,
+        })?;
         Ok(())
     }
 

@@ -174,7 +174,7 @@ impl BodyParser<'_> {
     }
 
     /// What stands behind INTO: STRICT, and variables.
-    fn into_target(&mut self) -> PlpgsqlResult<IntoTarget> {
+    fn target_of_into(&mut self) -> PlpgsqlResult<IntoTarget> {
         let is_strict = self.skip("strict");
         let mut targets = Vec::new();
         loop {
@@ -218,7 +218,7 @@ impl BodyParser<'_> {
                     return Err(RoutineError::syntax("INTO specified more than once", token.start));
                 }
                 self.advance();
-                into = Some(self.into_target()?);
+                into = Some(self.target_of_into()?);
                 cut = Some((token.start, self.tokens[self.at - 1].end));
                 continue;
             }
@@ -257,7 +257,7 @@ impl BodyParser<'_> {
                     return Err(self.unexpected());
                 }
                 self.advance();
-                into = Some(self.into_target()?);
+                into = Some(self.target_of_into()?);
             } else if self.peek().is("using") {
                 if all.len() > 1 {
                     return Err(self.unexpected());

@@ -122,7 +122,7 @@ impl SystemCatalog {
         while procedure.body.contains(&quote) {
             quote.push('x');
         }
-        let body = &procedure.body;
+        let (body, language) = (&procedure.body, language(procedure));
         if let Some(function) = &procedure.function {
             let result = self.function_result(oid)?;
             let volatility = match function.volatility {
@@ -140,10 +140,10 @@ impl SystemCatalog {
             if !options.is_empty() {
                 options.push('\n');
             }
-            let head = format!("CREATE OR REPLACE FUNCTION {name}({arguments})\n RETURNS {result}\n LANGUAGE sql\n");
+            let head =
+                format!("CREATE OR REPLACE FUNCTION {name}({arguments})\n RETURNS {result}\n LANGUAGE {language}\n");
             return Some(format!("{head}{options}AS {quote}${body}{quote}$\n"));
         }
-        let language = language(procedure);
         Some(format!(
             "CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE {language}\nAS {quote}${body}{quote}$\n"
         ))

@@ -1,4 +1,4 @@
-//! Users' functions in SQL: how the analyzer sees them, and the meaning of their queries.
+//! Users' functions: how the analyzer sees them, and the meaning of the queries of those in SQL.
 //!
 //! Invariant: what a statement relies on includes what the queries of the functions rely on that it calls, one within the other.
 
@@ -11,7 +11,7 @@ use analyzer::reliance::LookUp;
 use analyzer::tree::Node;
 use analyzer::types::{FunctionId, NONE, RECORD, VOID};
 use analyzer::{Analyzed, Routine, RoutineForm, TypeId};
-use executor::RoutineMeaning;
+use executor::{RoutineCode, RoutineMeaning};
 use grammar::ast::Statement;
 use messages::limits::FUNCTION_BYTES_MAX;
 use messages::namespace;
@@ -19,7 +19,8 @@ use messages::schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVo
 use std::collections::BTreeMap;
 
 /// What users' functions are written in.
-const LANGUAGE: &str = "sql";
+const SQL: &str = "sql";
+const PLPGSQL: &str = "plpgsql";
 /// Rows that a function that returns a set is taken to yield, as PostgreSQL takes it.
 const SET_ROWS: f32 = 1_000.0;
 
@@ -59,7 +60,7 @@ pub(super) fn row(known: &ProcedureSchema) -> Function {
     Function {
         id: FunctionId(known.oid),
         name: namespace::bare(&known.name).to_owned().into(),
-        language: LANGUAGE.into(),
+        language: if known.plpgsql.is_some() { PLPGSQL } else { SQL }.into(),
         cost: 100.0,
         rows: if returns_set { SET_ROWS } else { 0.0 },
         variadic: NONE,
@@ -100,7 +101,11 @@ pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result
         }
         go_on().map_err(|cancelled| RoutineRefusal::Wrong(cancelled.into()))?;
         let body = body(names, known, schema)?;
-        for part in std::iter::once(&body.body).chain(&body.defaults) {
+        let query = match &body.body {
+            RoutineCode::Query(query) => Some(&**query),
+            RoutineCode::Called(_) => None,
+        };
+        for part in query.into_iter().chain(&body.defaults) {
             domains::add(part, names, &mut called.domains)?;
             open.extend(functions_in(part));
             called.relies_on.extend(part.relies_on.iter().cloned());
@@ -134,7 +139,10 @@ fn body(
             _ => RoutineForm::Value,
         },
     };
-    let body = meaning(names, &schema.query, &routine)?;
+    let body = match known.plpgsql {
+        Some(_) => RoutineCode::Called(routine.result.len()),
+        None => RoutineCode::Query(Box::new(meaning(names, &schema.query, &routine)?)),
+    };
     let first = known.parameters.len().saturating_sub(schema.defaults.len());
     let mut defaults = Vec::with_capacity(schema.defaults.len());
     for (text, (_, of)) in schema.defaults.iter().zip(&parameters[first..]) {

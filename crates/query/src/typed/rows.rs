@@ -84,6 +84,10 @@ impl RunningPlan {
                 }
                 ExecutionStep::Need(RowNeed::More(scan)) => self.read(scan).await?,
                 ExecutionStep::Need(RowNeed::Close(scan)) => drop(self.scans.remove(&scan)),
+                ExecutionStep::Need(RowNeed::Call(call, order)) => {
+                    let rows = self.tables.call(order.function.0, order.arguments).await?;
+                    self.execution.answer(call, rows, true);
+                }
             }
         }
     }

@@ -37,6 +37,7 @@ mod queries;
 mod register;
 mod returning;
 mod rollbacks;
+mod routines;
 mod schema_changes;
 mod security;
 mod snapshots;

@@ -101,8 +101,6 @@ DELETE FROM seen;
 DO $$ BEGIN COMMIT; END $$;
 --! unsupported
 DO $$ DECLARE c CURSOR FOR SELECT 1; BEGIN OPEN c; END $$;
---! unsupported
-CREATE FUNCTION in_plpgsql() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
 CREATE PROCEDURE note(what_ text, amount_ int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen (what, amount) VALUES (what_, amount_); END $$;
 CALL note('called', 1);
 CALL note('called', 1 + 1);
@@ -123,6 +121,7 @@ CALL add(1, NULL);
 CREATE PROCEDURE parts_of(IN n int, OUT half int, OUT rest int) LANGUAGE plpgsql AS $$ BEGIN half := n / 2; rest := n % 2; END $$;
 CALL parts_of(7, NULL, NULL);
 CALL parts_of(7);
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT proname::text, prokind, lanname::text, pronargs, proargnames::text, proargmodes::text FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE proname IN ('note', 'add', 'parts_of') ORDER BY 1;
 SELECT lanname::text, lanpltrusted, lanispl FROM pg_language WHERE lanname IN ('sql', 'plpgsql') ORDER BY 1;
 SELECT pg_get_functiondef('note'::regproc);

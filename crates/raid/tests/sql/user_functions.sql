@@ -163,8 +163,8 @@ ALTER TABLE changing RENAME COLUMN a TO c;
 SELECT of_changing();
 DROP TABLE changing;
 SELECT of_changing();
---! unsupported
 CREATE FUNCTION in_plpgsql() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
+DROP FUNCTION in_plpgsql();
 --! unsupported
 CREATE FUNCTION several() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2';
 --! unsupported

@@ -21,6 +21,7 @@ pub mod ending;
 pub mod events;
 pub mod execution;
 pub mod extended;
+mod function_calls;
 mod kept;
 mod language;
 mod listening;

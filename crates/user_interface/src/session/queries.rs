@@ -58,7 +58,7 @@ impl Turn<'_> {
                     let again = Again::Parse { name, sql: (*prepared.text).into(), language, types, told };
                     self.doubt(Confirmed::Error(error), prepared.mentions.clone(), again);
                 }
-                QueryReply::Rows { .. } | QueryReply::Changed | QueryReply::Stopped => {
+                QueryReply::Rows { .. } | QueryReply::Call { .. } | QueryReply::Changed | QueryReply::Stopped => {
                     self.session.work = Work::Parsing(name, prepared, told)
                 }
             },
@@ -84,6 +84,9 @@ impl Turn<'_> {
             }
             (Step::Rows, QueryReply::Rows { rows, last }) => self.rows_came(execution, rows, last),
             (Step::Source, QueryReply::Rows { rows, last }) => self.source_came(execution, rows, last),
+            (Step::Rows | Step::Source | Step::PartRows, QueryReply::Call { function, arguments }) => {
+                self.function_called(execution, function, arguments);
+            }
             (Step::Explain, QueryReply::Rows { mut rows, .. }) => {
                 for value in rows.iter_mut().flatten() {
                     if let Value::Text(line) = value {
@@ -338,7 +341,10 @@ impl Turn<'_> {
         (parameters, parameter_types): (Vec<Value>, Vec<Option<Type>>),
         columns: Vec<ResultColumn>,
     ) {
-        self.session.queries += 1;
+        // What a query calls reads what it reads.
+        if self.session.routines.suspended() == 0 {
+            self.session.queries += 1;
+        }
         let run = Run {
             sql,
             parameters,

@@ -2,10 +2,12 @@
 //!
 //! Invariant: a routine waits for the one that it has called, which stands behind it.
 
+use crate::sql::routine_call::RoutineCall;
+use messages::Timestamp;
 use plpgsql::machine::RoutineStatement;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
-use values::Value;
+use values::{Type, Value};
 
 /// Routines that call each other, and what the innermost one goes on with. `S`: a statement under way.
 #[derive(Debug)]
@@ -20,6 +22,21 @@ pub struct Routines<S> {
     pub(super) tries: u32,
     /// The client was told something of it.
     pub(super) told: bool,
+    /// Functions that queries have called.
+    pub(super) known: Vec<KnownFunction>,
+}
+
+/// A function that queries call, ready to run.
+#[derive(Clone, Debug)]
+pub(super) struct KnownFunction {
+    pub(super) oid: u32,
+    /// The catalog's name of it.
+    pub(super) name: String,
+    /// The version of its catalog row.
+    pub(super) version: Timestamp,
+    pub(super) call: Arc<RoutineCall>,
+    /// Its parameters: whether a call has an argument for it, and its type.
+    pub(super) parameters: Arc<[(bool, Type)]>,
 }
 
 impl<S> Routines<S> {
@@ -27,19 +44,35 @@ impl<S> Routines<S> {
     pub fn is_on(&self) -> bool {
         !self.runs.is_empty()
     }
+
+    /// How many queries wait for functions that they have called.
+    pub fn suspended(&self) -> u32 {
+        self.runs.iter().filter(|run| run.is_called).count() as u32
+    }
 }
 
 impl<S> Default for Routines<S> {
     fn default() -> Self {
-        Routines { runs: Vec::new(), is_driving: false, next: None, again: None, tries: 0, told: false }
+        Routines {
+            runs: Vec::new(),
+            is_driving: false,
+            next: None,
+            again: None,
+            tries: 0,
+            told: false,
+            known: Vec::new(),
+        }
     }
 }
 
 /// A routine under way.
 #[derive(Debug)]
 pub(super) struct RoutineRun<S> {
-    /// The statement that it is.
+    /// The statement that it is, or whose query waits for it.
     pub(super) outer: S,
+    /// A query waits for it.
+    pub(super) is_called: bool,
+    pub(super) call: Arc<RoutineCall>,
     /// None until its arguments are computed.
     pub(super) machine: Option<RoutineMachine>,
     /// What it has asked for.

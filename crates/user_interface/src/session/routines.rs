@@ -1,5 +1,7 @@
 //! Routines in PL/pgSQL under way: what they ask for is done as a statement of the session, and what comes of it goes back to them.
 //!
+//! A statement is one (DO, CALL), or its query calls one and waits.
+//!
 //! Invariants: a routine runs within a transaction, its own or the client's; while one is under way, each statement that completes or fails is the one that it
 //! has asked for; its client is told nothing but notices before it is over.
 
@@ -44,6 +46,8 @@ impl Turn<'_> {
         });
         let run = RoutineRun {
             outer: execution,
+            is_called: false,
+            call: Arc::clone(&call),
             machine: None,
             statement: statement.clone(),
             rows: Vec::new(),
@@ -60,7 +64,7 @@ impl Turn<'_> {
     }
 
     /// Goes on with what came of the last thing that the innermost routine has asked for.
-    fn routine_goes_on(&mut self, outcome: EffectOutcome) {
+    pub(super) fn routine_goes_on(&mut self, outcome: EffectOutcome) {
         self.session.routines.next = Some(outcome);
         if std::mem::replace(&mut self.session.routines.is_driving, true) {
             return;
@@ -93,7 +97,7 @@ impl Turn<'_> {
                     Effect::Failed(RoutineError::new(sqlstate::INTERNAL_ERROR, "no arguments"))
                 }
                 (None, EffectOutcome::Answer(answer)) => {
-                    let Plan::Routine(call) = &run.outer.prepared.plan else { unreachable!("it is a routine") };
+                    let call = &run.call;
                     let types = answer.columns.iter().map(|(_, data_type)| *data_type);
                     let arguments = answer.rows.into_iter().next().unwrap_or_default().into_iter().zip(types).collect();
                     let (program, outputs) = (Arc::clone(&call.program), call.outputs.clone());
@@ -128,7 +132,7 @@ impl Turn<'_> {
                 self.session.routines.next = Some(EffectOutcome::Done);
             }
             Effect::Pause => self.pause_routine(EffectOutcome::Done),
-            Effect::Done(values) => self.routine_over(values),
+            Effect::Done(rows) => self.routine_over(rows),
             Effect::Failed(error) => self.routine_failed(error),
         }
     }
@@ -268,21 +272,30 @@ impl Turn<'_> {
         self.routine_goes_on(EffectOutcome::Failed(error));
     }
 
-    fn routine_over(&mut self, values: Vec<(Value, values::Type)>) {
+    fn routine_over(&mut self, rows: Vec<Vec<Value>>) {
         let Some(run) = self.session.routines.runs.pop() else { return };
         let mut outer = run.outer;
+        if run.is_called {
+            self.session.work = Work::Statement(outer);
+            return self.query(QueryRequest::Called { rows });
+        }
         if !self.session.routines.is_on() {
             self.session.routines.again =
-                self.may_try_again(&outer).filter(|()| values.is_empty()).map(|()| outer.anew());
+                self.may_try_again(&outer).filter(|()| outer.prepared.columns.is_empty()).map(|()| outer.anew());
         }
         if !outer.prepared.columns.is_empty() {
-            self.send_rows(&mut outer, vec![values.into_iter().map(|(value, _)| value).collect()]);
+            self.send_rows(&mut outer, rows);
         }
         self.complete(outer);
     }
 
     fn routine_failed(&mut self, error: Box<RoutineError>) {
         let Some(run) = self.session.routines.runs.pop() else { return };
+        if run.is_called {
+            // The query fails with it.
+            self.session.work = Work::Statement(run.outer);
+            return self.fail(&SqlError::from_routine(*error));
+        }
         if self.session.routines.is_on() {
             self.session.routines.next = Some(EffectOutcome::Failed(error));
             return;
@@ -326,10 +339,10 @@ impl Turn<'_> {
         true
     }
 
-    /// Nothing is left of routines.
+    /// Nothing is left of routines under way.
     pub(super) fn forget_routines(&mut self) {
-        let is_driving = self.session.routines.is_driving;
-        self.session.routines = Routines { is_driving, ..Routines::default() };
+        let Routines { is_driving, known, .. } = std::mem::take(&mut self.session.routines);
+        self.session.routines = Routines { is_driving, known, ..Routines::default() };
     }
 
     fn routine_notice(&mut self, level: NoticeLevel, notice: RoutineError) {

@@ -113,7 +113,7 @@ impl Turn<'_> {
         if let QueryRequest::Stop = request {
             self.session.stops += 1;
         }
-        let message = Message::Query(self.session.id, request);
+        let message = Message::Query(self.session.id, self.session.routines.suspended(), request);
         self.outbox.local(ServerKind::Query, message);
     }
 

@@ -7,6 +7,7 @@ use crate::sql::advisory_calls;
 use crate::sql::ddl;
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
+use crate::sql::function_calls::calls_routines;
 use crate::sql::gathering;
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
@@ -153,6 +154,7 @@ fn of_tree(
         prepared.declare(cursor, statement)?;
     }
     if let Some(expanded) = expanded {
+        prepared.calls_routines = calls_routines(&expanded.statement, context.all);
         prepared.show_views(expanded);
     }
     if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
@@ -484,6 +486,7 @@ fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Conte
     | Plan::Routine(_) = &prepared.plan
     {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
+        prepared.calls_routines |= calls_routines(statement, context.all);
     }
     Ok(prepared)
 }

@@ -42,7 +42,9 @@ pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> Calle
         let Some((known, _)) = catalog.procedures.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
         let Some(function) = &known.function else { continue };
         let defaults = function.defaults.iter().map(|default| format!("SELECT {default}"));
-        for text in std::iter::once(function.query.clone()).chain(defaults) {
+        // What one in PL/pgSQL needs is found out when it runs.
+        let query = if known.plpgsql.is_some() { "SELECT NULL".to_owned() } else { function.query.clone() };
+        for text in std::iter::once(query).chain(defaults) {
             bytes += text.len();
             let parsed = if bytes > FUNCTION_BYTES_MAX { None } else { parse::statement(&text).ok().flatten() };
             let Some(parsed) = parsed else {
@@ -56,6 +58,13 @@ pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> Calle
         }
     }
     found
+}
+
+/// Whether a tree calls functions in PL/pgSQL.
+pub(super) fn calls_routines<T: ast::Visit>(part: &T, catalog: &Catalog) -> bool {
+    let is_routine = |known: &ProcedureSchema| known.plpgsql.is_some() && known.function.is_some();
+    let has_routines = catalog.procedures.values().any(|(known, _)| is_routine(known));
+    has_routines && called_within(part, catalog).all.iter().any(|(known, _)| is_routine(known))
 }
 
 /// 54000 for a statement that calls functions which are too long to be read for it.

@@ -99,6 +99,9 @@ impl Compiler<'_> {
         if name == "normalize" {
             return Err(beyond("the form of a normalization, which is a word of the grammar"));
         }
+        if self.catalog.procedures.get(&name).is_some_and(|(known, _)| known.function.is_some()) {
+            return Err(beyond("a function of a user, whatever else has its name"));
+        }
         let (name, is_missing) = match self.called(&name) {
             CalledName::BuiltIn => (name, false),
             // Nothing of an extension is in the system's schema.

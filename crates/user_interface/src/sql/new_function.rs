@@ -18,7 +18,9 @@ impl NewFunction {
     /// A query that has a meaning if the function and its defaults have one.
     pub fn trial(&self) -> Arc<str> {
         let defaults = self.schema.function.as_ref().map_or(0, |function| function.defaults.len());
-        let arguments = vec!["NULL"; self.schema.parameters.len() - defaults].join(", ");
+        let given = self.schema.parameters.iter().take(self.schema.parameters.len() - defaults);
+        let arguments: Vec<String> = given.map(|(_, of)| format!("CAST(NULL AS {})", of.unmodified())).collect();
+        let arguments = arguments.join(", ");
         format!("SELECT * FROM {}({arguments})", names::quote(&self.schema.name)).into()
     }
 

@@ -125,6 +125,8 @@ pub struct Prepared {
     pub tag: Tag,
     /// Whether it changes rows or schema.
     pub writes: bool,
+    /// Whether it calls functions in PL/pgSQL, which may change anything.
+    pub calls_routines: bool,
     /// Catalog rows of what it mentions, with the version of each when it was compiled.
     pub mentions: CatalogVersions,
     /// The catalog's generation when it was last found to stand.
@@ -248,6 +250,7 @@ impl Prepared {
             plan,
             tag,
             writes: false,
+            calls_routines: false,
             mentions: Arc::default(),
             generation: 0,
             shareable: true,

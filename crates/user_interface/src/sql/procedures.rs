@@ -21,7 +21,6 @@ use crate::sql::qualify::qualified;
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines;
 use crate::sql::types::{Stop, Typed, data_type, user_type_name};
-use messages::namespace;
 use messages::privilege::Rights;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::{CatalogEntry, ProcedureSchema};
@@ -260,7 +259,7 @@ pub fn call_routine(
         return Ok(None);
     }
     let (procedure, version, _) = called(compiler, function, context)?;
-    let program = routines::of_procedure(&procedure, "")?;
+    let program = routines::program_of(&procedure, "")?;
     let ast::FunctionArguments::List(list) = &function.args else {
         return Err(SqlError::unsupported("a call without parentheses"));
     };
@@ -273,7 +272,6 @@ pub fn call_routine(
             _ => format!("CAST({value} AS {})", known.unmodified()),
         })
         .collect();
-    let signature: Vec<&str> = procedure.inputs().map(|(_, known)| known.base_name()).collect();
     let outputs = procedure.outputs();
     let columns = outputs.iter().map(|place| {
         let (name, column_type) = &procedure.parameters[*place];
@@ -283,7 +281,7 @@ pub fn call_routine(
     let columns = columns.collect();
     let call = RoutineCall {
         program: Arc::new(program),
-        name: format!("{}({})", namespace::bare(&procedure.name), signature.join(",")),
+        name: routines::signature(&procedure),
         arguments: (!values.is_empty()).then(|| Arc::from(format!("SELECT {}", values.join(", ")))),
         outputs,
     };

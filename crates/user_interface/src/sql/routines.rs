@@ -10,7 +10,9 @@ use crate::sql::names;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::type_names::spelled_type;
-use messages::schema::ProcedureSchema;
+use messages::namespace;
+use messages::schema::{FunctionSchema, ProcedureSchema, RoutineResult};
+use plpgsql::program::Returns;
 use plpgsql::{PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineMachine, RoutineProgram};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,19 +44,51 @@ pub(super) fn of_do(text: &Arc<str>, block: &DoStatement, context: &Context) -> 
     Ok(Prepared::simple(text, Plan::Routine(Arc::new(call)), Tag::Plain("DO")))
 }
 
-/// Reads the body of a procedure, which stands somewhere in a text.
-pub(super) fn of_procedure(procedure: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
-    let name = Some(messages::namespace::bare(&procedure.name).to_owned());
-    let parameters = procedure.parameters.iter().map(|(name, known)| (name.clone(), known.unmodified())).collect();
-    read(&procedure.body, &RoutineHeader { name, parameters }, text)
+/// Reads the body of a procedure or function, which stands somewhere in a text.
+pub(super) fn program_of(routine: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
+    let name = Some(namespace::bare(&routine.name).to_owned());
+    let parameters = routine.all_parameters().into_iter();
+    let parameters = parameters.map(|(_, (name, known))| (name.clone(), known.unmodified())).collect();
+    let returns = routine.function.as_ref().map_or(Returns::Nothing, returns);
+    read(&routine.body, &RoutineHeader { name, parameters, returns }, text)
 }
 
-/// Checks a procedure that is to be made. Errors: those of its syntax and of the types of its variables.
+fn returns(function: &FunctionSchema) -> Returns {
+    let columns = || function.columns().into_iter().map(|(_, of)| of.unmodified()).collect();
+    match &function.result {
+        RoutineResult::Value(_) if function.returns_set => Returns::Set { columns: columns(), has_outputs: false },
+        RoutineResult::Columns(_) if function.returns_set => Returns::Set { columns: columns(), has_outputs: true },
+        RoutineResult::Value(Type::Void) => Returns::Void,
+        RoutineResult::Value(of) => Returns::Value(of.unmodified()),
+        RoutineResult::Columns(_) => Returns::Outputs,
+    }
+}
+
+/// A function that a query calls. Errors: those of its body.
+pub fn of_function(function: &ProcedureSchema) -> Result<RoutineCall> {
+    let goes_out = |(_, (mode, _)): &(usize, (char, _))| *mode != 'i';
+    let outputs = function.all_parameters().into_iter().enumerate().filter(goes_out);
+    Ok(RoutineCall {
+        program: Arc::new(program_of(function, "")?),
+        name: signature(function),
+        arguments: None,
+        outputs: outputs.map(|(place, _)| place).collect(),
+    })
+}
+
+/// `f(integer,text)`, as messages call a routine.
+pub(super) fn signature(routine: &ProcedureSchema) -> String {
+    let types: Vec<&str> = routine.inputs().map(|(_, known)| known.base_name()).collect();
+    format!("{}({})", namespace::bare(&routine.name), types.join(","))
+}
+
+/// Checks a procedure or function that is to be made. Errors: those of its syntax and of the types of its variables.
 pub(super) fn check(procedure: &ProcedureSchema, context: &Context) -> Result<()> {
-    let program = Arc::new(of_procedure(procedure, context.text)?);
+    let program = Arc::new(program_of(procedure, context.text)?);
     let names =
         SessionNames { lookup: NameLookup::new(context.all, context.facts), zone: context.facts.settings.zone() };
-    let arguments = procedure.parameters.iter().map(|(_, known)| (Value::Null, known.unmodified())).collect();
+    let arguments = procedure.all_parameters().into_iter();
+    let arguments = arguments.map(|(_, (_, known))| (Value::Null, known.unmodified())).collect();
     let made = RoutineMachine::new(program, procedure.name.clone(), arguments, Vec::new(), &names);
     made.map(drop).map_err(|error| SqlError::from_routine(*error))
 }
@@ -134,7 +168,7 @@ impl SqlError {
         error.column = self.column;
         error.data_type = self.data_type;
         // PostgreSQL names the schema of a table whatever it is.
-        error.schema = self.schema.or_else(|| self.table.as_ref().map(|_| messages::namespace::PUBLIC.to_owned()));
+        error.schema = self.schema.or_else(|| self.table.as_ref().map(|_| namespace::PUBLIC.to_owned()));
         error.table = self.table;
         error.is_final = is_final;
         error

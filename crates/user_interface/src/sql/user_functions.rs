@@ -1,6 +1,6 @@
-//! Functions of users in SQL: CREATE FUNCTION, DROP FUNCTION, and what statements that call them rely on and need (PostgreSQL's manual, 38.5).
+//! Functions of users: CREATE FUNCTION, DROP FUNCTION, and what statements that call them rely on and need (PostgreSQL's manual, 38.5).
 //!
-//! A function is a query with parameters; the query processor runs it where it is called. Invariants: what is kept as a function was found to have a meaning; names
+//! One in SQL is a query with parameters; the query processor runs it where it is called. One in PL/pgSQL is a routine, which the session runs for the query. Invariants: what is kept as a function was found to have a meaning; names
 //! in its query are what they meant to who made it; a name has one function.
 
 use crate::errors::{Result, SqlError, sqlstate};
@@ -18,6 +18,7 @@ use crate::sql::parse::{self, Statement};
 use crate::sql::part_builder;
 use crate::sql::procedures::parameter_name;
 use crate::sql::qualify::qualified;
+use crate::sql::routines;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
 use messages::Key;
@@ -41,8 +42,10 @@ fn invalid<T>(message: impl Into<String>) -> Result<T> {
 
 /// A function as CREATE FUNCTION defines it, under the catalog's name. Errors: 0A000 for what is not kept, naming it; 42P13 for what no function can have.
 pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<NewFunction> {
+    let mut is_plpgsql = false;
     match &create.language {
         Some(language) if language.value.eq_ignore_ascii_case("sql") => {}
+        Some(language) if language.value.eq_ignore_ascii_case(routines::LANGUAGE) => is_plpgsql = true,
         Some(language) => return Err(SqlError::unsupported(format!("LANGUAGE {language}"))),
         // A body in SQL says so itself.
         None if matches!(create.function_body, Some(ast::CreateFunctionBody::Return(_))) => {}
@@ -60,7 +63,11 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         (RoutineResult::Columns(_), true) => {}
         (RoutineResult::Columns(columns), false) => modes.extend(columns.iter().map(|_| 't')),
     }
-    let (body, query) = body(create, context)?;
+    let (body, query) = match (is_plpgsql, written_body(create)) {
+        (_, None) => return invalid("no function body specified"),
+        (true, Some(text)) => (text, String::new()),
+        (false, Some(text)) => body(text, context)?,
+    };
     let function = FunctionSchema {
         result,
         modes,
@@ -83,7 +90,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         query,
     };
     let schema = ProcedureSchema {
-        plpgsql: None,
+        plpgsql: is_plpgsql.then(String::new),
         name: names::own_relation(&create.name)?,
         oid: 0,
         parameters,
@@ -91,6 +98,9 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         rights: Rights::default(),
         function: Some(function),
     };
+    if is_plpgsql {
+        routines::check(&schema, context)?;
+    }
     Ok(NewFunction { schema, replace: create.or_replace })
 }
 
@@ -194,6 +204,10 @@ fn result(
         (Some(of), []) if is_record => {
             Err(SqlError::unsupported(format!("a function that returns {of} without columns")))
         }
+        (Some(of), []) if of.to_string().eq_ignore_ascii_case("void") => match returns_set {
+            true => Err(SqlError::unsupported("a function that returns a set of void")),
+            false => Ok((RoutineResult::Value(Type::Void), false)),
+        },
         (Some(of), []) => Ok((RoutineResult::Value(parameter_type(of)?), returns_set)),
         (Some(of), [(_, only)]) if parameter_type(of).ok() != Some(*only) => {
             invalid(format!("function result type must be {} because of OUT parameters", only.base_name()))
@@ -203,16 +217,18 @@ fn result(
     }
 }
 
-/// The body as it was written, and its query with the catalog's names. Errors: 42P13 without one; 0A000 for one that is more than a query.
-fn body(create: &ast::CreateFunction, context: &Context) -> Result<(String, String)> {
-    let text = match &create.function_body {
+fn written_body(create: &ast::CreateFunction) -> Option<String> {
+    match &create.function_body {
         Some(ast::CreateFunctionBody::AsBeforeOptions { body: ast::Expr::Value(text), link_symbol: None }) => {
             text_of(&text.value).map(str::to_owned)
         }
         Some(ast::CreateFunctionBody::Return(value)) => Some(format!("SELECT {value}")),
         _ => None,
-    };
-    let Some(text) = text else { return invalid("no function body specified") };
+    }
+}
+
+/// The body as it was written, and its query with the catalog's names. Errors: 0A000 for one that is more than a query.
+fn body(text: String, context: &Context) -> Result<(String, String)> {
     let anywhere = |error: Box<SqlError>| Box::new(SqlError { position: None, ..*error });
     parse::check_names(&text).map_err(anywhere)?;
     let statements = parse::statements(&text).map_err(anywhere)?;

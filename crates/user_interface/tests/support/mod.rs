@@ -342,7 +342,7 @@ impl Script {
                     self.locks.ask(request, &mut self.output);
                 }
                 Message::SessionRequest(_, request) => self.show_request(request),
-                Message::Query(_, request) => {
+                Message::Query(_, _, request) => {
                     show_query(request, &mut self.output);
                     self.stops += u32::from(matches!(request, QueryRequest::Stop));
                 }
