@@ -86,7 +86,7 @@ pub enum Message {
     SessionRequest(SessionId, SessionRequest),
     /// Action driver to user interface or query processor.
     SessionReply(SessionId, SessionReply),
-    /// User interface to query processor.
+    /// User interface to query processor, with how many queries of the session wait for functions: it is within these.
     Query(SessionId, u32, QueryRequest),
     /// Query processor to user interface.
     QueryReply(SessionId, QueryReply),

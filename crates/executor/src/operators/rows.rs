@@ -120,8 +120,13 @@ impl RowOperator for Project {
         let mut bytes = 0;
         while let Some(row) = self.progress.waiting.front() {
             run.spend()?;
-            let made: RowValues =
-                run.settled(|run| expressions.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>())?;
+            let mut made = Vec::with_capacity(expressions.len());
+            run.settled(|run| {
+                for expression in expressions {
+                    made.push(expression.evaluate(row, run)?);
+                }
+                Ok(())
+            })?;
             bytes += size_of_row(&made);
             self.progress.found.push(made);
             self.progress.waiting.pop_front();

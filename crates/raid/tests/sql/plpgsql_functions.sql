@@ -129,6 +129,10 @@ BEGIN;
 SELECT fill(3);
 DO $$ DECLARE x int; BEGIN x := fill(2); IF x <> 5 THEN RAISE EXCEPTION '% are filled', x; END IF; END $$;
 ROLLBACK;
+CREATE FUNCTION stable_note(a int) RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN INSERT INTO notes (what) VALUES ('never'); RETURN a; END $$;
+SELECT stable_note(1);
+CREATE FUNCTION stable_sum(a int) RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM notes) + a; END $$;
+SELECT stable_sum(1) = stable_sum(1);
 -- They call each other, and themselves.
 CREATE FUNCTION factorial(n int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN IF n < 2 THEN RETURN 1; END IF; RETURN n * factorial(n - 1); END $$;
 SELECT factorial(5), factorial(10);

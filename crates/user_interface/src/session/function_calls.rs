@@ -11,6 +11,7 @@ use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
 use crate::sql::routines::{self, SessionNames};
 use messages::Timestamp;
+use messages::schema::RoutineVolatility;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
 use values::Value;
@@ -27,6 +28,7 @@ impl Turn<'_> {
                 self.session.routines.runs.push(RoutineRun {
                     outer: execution,
                     is_called: true,
+                    only_reads: known.only_reads,
                     call: known.call,
                     machine: Some(machine),
                     statement: None,
@@ -84,6 +86,7 @@ impl Turn<'_> {
             name: schema.name.clone(),
             version: *version,
             call: Arc::new(routines::of_function(schema)?),
+            only_reads: schema.function.as_ref().is_some_and(|of| of.volatility != RoutineVolatility::Volatile),
             parameters: parameters.map(|(mode, (_, of))| (matches!(mode, 'i' | 'b'), of.unmodified())).collect(),
         };
         // What the transaction itself has made has no version to be known by.

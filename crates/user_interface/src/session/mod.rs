@@ -1,6 +1,6 @@
 //! Sessions: what each client has set up, and what is under way for it.
 //!
-//! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
+//! Invariant: a session has at most one request under way at the action driver or the query processor, but for queries that wait for its functions, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
 //! protocol; [`outlines`]: statements that differ in constants; [`execution`], `descriptions`, [`queries`], [`parts_progress`], `parts`, [`copy`], `routine_runs`, [`routines`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end;

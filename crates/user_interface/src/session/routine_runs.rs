@@ -35,6 +35,8 @@ pub(super) struct KnownFunction {
     /// The version of its catalog row.
     pub(super) version: Timestamp,
     pub(super) call: Arc<RoutineCall>,
+    /// It is not volatile, and may change nothing.
+    pub(super) only_reads: bool,
     /// Its parameters: whether a call has an argument for it, and its type.
     pub(super) parameters: Arc<[(bool, Type)]>,
 }
@@ -72,6 +74,8 @@ pub(super) struct RoutineRun<S> {
     pub(super) outer: S,
     /// A query waits for it.
     pub(super) is_called: bool,
+    /// It is a function that is not volatile: its statements may change nothing.
+    pub(super) only_reads: bool,
     pub(super) call: Arc<RoutineCall>,
     /// None until its arguments are computed.
     pub(super) machine: Option<RoutineMachine>,

@@ -47,6 +47,7 @@ impl Turn<'_> {
         let run = RoutineRun {
             outer: execution,
             is_called: false,
+            only_reads: false,
             call: Arc::clone(&call),
             machine: None,
             statement: statement.clone(),
@@ -187,6 +188,10 @@ impl Turn<'_> {
             return Ok(());
         };
         check_within(&prepared)?;
+        if prepared.writes && self.innermost().only_reads {
+            let message = format!("{} is not allowed in a non-volatile function", prepared.tag.command());
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         let mut execution = Execution::new(prepared);
         execution.parameters = statement.parameters.clone();
         if let Plan::Utility(_) | Plan::SetConfig(..) = &execution.prepared.plan {

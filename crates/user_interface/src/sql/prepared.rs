@@ -91,6 +91,17 @@ pub enum Tag {
 }
 
 impl Tag {
+    /// What the statement is called.
+    pub fn command(self) -> &'static str {
+        match self {
+            Tag::Select | Tag::Stored => "SELECT",
+            Tag::Insert => "INSERT",
+            Tag::Update => "UPDATE",
+            Tag::Delete => "DELETE",
+            Tag::Counted(word) | Tag::Plain(word) => word,
+        }
+    }
+
     /// As CommandComplete carries it.
     pub fn text(self, count: u64) -> String {
         match self {
