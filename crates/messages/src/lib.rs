@@ -56,6 +56,7 @@ pub mod session;
 pub mod settings;
 pub mod snapshot_report;
 mod table_kinds;
+mod trigger_schema;
 pub mod timestamp;
 pub mod trace;
 

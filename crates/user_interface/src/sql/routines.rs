@@ -61,11 +61,16 @@ fn returns(function: &FunctionSchema) -> Returns {
         RoutineResult::Value(Type::Void) => Returns::Void,
         RoutineResult::Value(of) => Returns::Value(of.unmodified()),
         RoutineResult::Columns(_) => Returns::Outputs,
+        RoutineResult::Trigger => Returns::Row,
     }
 }
 
 /// A function that a query calls. Errors: those of its body.
 pub fn of_function(function: &ProcedureSchema) -> Result<RoutineCall> {
+    if function.function.as_ref().is_some_and(|function| matches!(function.result, RoutineResult::Trigger)) {
+        let message = "trigger functions can only be called as triggers";
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
     let goes_out = |(_, (mode, _)): &(usize, (char, _))| *mode != 'i';
     let outputs = function.all_parameters().into_iter().enumerate().filter(goes_out);
     Ok(RoutineCall {
