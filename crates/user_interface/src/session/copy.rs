@@ -29,7 +29,7 @@ impl Turn<'_> {
             CopySource::Table(name, columns) => Arc::new(self.table_query(name, columns)?),
             CopySource::Query(text) => {
                 let prepared = self
-                    .prepare(text, TextLanguage::Sql { is_replace: false }, Vec::new())?
+                    .prepare(text, TextLanguage::PLAIN, Vec::new())?
                     .ok_or_else(|| SqlError::syntax(")"))?;
                 if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..) | Plan::Parts(_)) {
                     return Err(SqlError::unsupported("COPY of this statement"));

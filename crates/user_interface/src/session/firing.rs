@@ -7,9 +7,9 @@
 use crate::sql::fired::FiringStatement;
 use messages::schema::{TriggerEvent, TriggerSchema};
 use plpgsql::machine::RoutineStatement;
-use plpgsql::store::RecordField;
+use plpgsql::store::{RecordField, coerce};
 use plpgsql::triggers::TriggerCall;
-use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, RoutineError};
+use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, StatementAnswer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::{Type, Value, Zone};
@@ -104,7 +104,7 @@ impl FiringRun {
         let taken = match outcome {
             EffectOutcome::Failed(error) => Err(error),
             EffectOutcome::Done => Ok(None),
-            EffectOutcome::Answer(answer) => self.take(answer.rows, answer.count, zone),
+            EffectOutcome::Answer(answer) => self.take(answer, zone),
         };
         let fires = match taken {
             Ok(fires) => fires,
@@ -121,12 +121,14 @@ impl FiringRun {
     }
 
     /// What came: the number of the trigger that fires now, if its condition was asked for and holds.
-    fn take(&mut self, rows: Vec<Vec<Value>>, count: u64, zone: &Zone) -> PlpgsqlResult<Option<usize>> {
+    fn take(&mut self, answer: StatementAnswer, zone: &Zone) -> PlpgsqlResult<Option<usize>> {
+        let StatementAnswer { columns, rows, count, .. } = answer;
         match std::mem::replace(&mut self.wait, FiringWait::Nothing) {
             FiringWait::Nothing => {}
             FiringWait::Rows => {
+                let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
                 for row in rows {
-                    let found = self.split(row, zone)?;
+                    let found = self.split(row, &given, zone)?;
                     self.found.push_back(found);
                 }
             }
@@ -155,22 +157,18 @@ impl FiringRun {
     }
 
     /// A row of the queries: as it was, and as it is to be, in its columns' types.
-    fn split(&self, row: Vec<Value>, zone: &Zone) -> PlpgsqlResult<FiringRow> {
+    fn split(&self, row: Vec<Value>, given: &[Type], zone: &Zone) -> PlpgsqlResult<FiringRow> {
         let types = self.statement.types();
         let mut row = row;
         Ok(match self.statement.event {
-            TriggerEvent::Insert => FiringRow { old: None, new: Some(self.as_stored(row, &types, zone)?) },
+            TriggerEvent::Insert => FiringRow { old: None, new: Some(as_stored(row, given, &types, zone)?) },
             TriggerEvent::Delete => FiringRow { old: Some(row), new: None },
             TriggerEvent::Update | TriggerEvent::Truncate => {
                 let new = row.split_off(types.len());
-                FiringRow { old: Some(row), new: Some(self.as_stored(new, &types, zone)?) }
+                let given = given.get(types.len()..).unwrap_or_default();
+                FiringRow { old: Some(row), new: Some(as_stored(new, given, &types, zone)?) }
             }
         })
-    }
-
-    /// Values of a query as those of the columns. Errors: those of assignment casts.
-    fn as_stored(&self, row: Vec<Value>, types: &[Type], zone: &Zone) -> PlpgsqlResult<Vec<Value>> {
-        row.into_iter().zip(types).map(|(value, wanted)| plpgsql::store::assigned(value, *wanted, zone)).collect()
     }
 
     /// What a trigger before a change has given back: the row as it is to be, or nothing for one that stays as it is.
@@ -345,8 +343,12 @@ impl FiringRun {
     }
 }
 
+/// Values of a query, of these types, as those of columns. Errors: those of assignment casts.
+fn as_stored(row: Vec<Value>, given: &[Type], types: &[Type], zone: &Zone) -> PlpgsqlResult<Vec<Value>> {
+    let values = row.into_iter().zip(given).zip(types);
+    values.map(|((value, given), wanted)| coerce(value, *given, *wanted, zone)).collect()
+}
+
 fn run(statement: RoutineStatement) -> FiringEffect {
     FiringEffect::Effect(Effect::Run(statement))
 }
-
-const _: fn(&RoutineError) -> &str = |error| &error.message;

@@ -3,14 +3,15 @@
 //! Invariant: each query that waits has one function under way that it waits for.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{KNOWN_FUNCTIONS_MAX, ROUTINES_MAX};
+use crate::limits::KNOWN_FUNCTIONS_MAX;
 use crate::session::queries::cancelled;
-use crate::session::routine_runs::{KnownFunction, RoutineRun, RoutineStage};
+use crate::session::routine_runs::{KnownFunction, RoutineCaller, RunningMachine};
 use crate::session::state::{Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
 use crate::sql::routines::{self, SessionNames};
 use messages::Timestamp;
+use plpgsql::triggers::TriggerCall;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
 use values::Value;
@@ -24,17 +25,7 @@ impl Turn<'_> {
         };
         match begun {
             Ok((known, machine)) => {
-                self.session.routines.runs.push(RoutineRun {
-                    outer: execution,
-                    is_called: true,
-                    call: known.call,
-                    machine: Some(machine),
-                    statement: None,
-                    rows: Vec::new(),
-                    bytes: 0,
-                    is_beyond: false,
-                    stage: RoutineStage::Statement,
-                });
+                self.push_run(execution, RoutineCaller::Query, Some(known.call), Some(RunningMachine::Routine(machine)));
                 self.routine_goes_on(EffectOutcome::Done);
             }
             Err(error) => {
@@ -46,9 +37,7 @@ impl Turn<'_> {
 
     /// Errors: 54001 for too many within each other, 42883 for one that is gone, those of its variables' types.
     fn function_begins(&mut self, function: u32, arguments: Vec<Value>) -> Result<(KnownFunction, RoutineMachine)> {
-        if self.session.routines.runs.len() >= ROUTINES_MAX {
-            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
-        }
+        self.check_depth()?;
         let known = self.known_function(function)?;
         let mut arguments = arguments.into_iter();
         let given = known.parameters.iter().map(|(goes_in, known)| {
@@ -62,6 +51,21 @@ impl Turn<'_> {
             RoutineMachine::new(Arc::clone(&call.program), call.name.clone(), given, call.outputs.clone(), &names)
         });
         Ok((known, made.map_err(|error| SqlError::from_routine(*error))?))
+    }
+
+    /// The function of a trigger, which begins.
+    pub(super) fn trigger_machine(&mut self, function: &str, call: TriggerCall) -> Result<RoutineMachine> {
+        let catalog = self.catalog();
+        let Some((schema, _)) = catalog.procedures.get(function) else {
+            return Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {function}() does not exist")));
+        };
+        let program = Arc::new(routines::program_of(schema, "")?);
+        let name = routines::signature(schema);
+        let made = self.with_facts(|facts| {
+            let names = SessionNames { lookup: NameLookup::new(&catalog, facts), zone: facts.settings.zone() };
+            RoutineMachine::of_trigger(program, name, call, &names)
+        });
+        made.map_err(|error| SqlError::from_routine(*error))
     }
 
     /// A function as the catalog has it now.

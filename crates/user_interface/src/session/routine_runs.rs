@@ -5,6 +5,7 @@
 use crate::sql::routine_call::RoutineCall;
 use messages::Timestamp;
 use plpgsql::machine::RoutineStatement;
+use crate::session::firing::FiringRun;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -47,7 +48,7 @@ impl<S> Routines<S> {
 
     /// How many queries wait for functions that they have called.
     pub fn suspended(&self) -> u32 {
-        self.runs.iter().filter(|run| run.is_called).count() as u32
+        self.runs.iter().filter(|run| run.caller == RoutineCaller::Query).count() as u32
     }
 }
 
@@ -70,11 +71,10 @@ impl<S> Default for Routines<S> {
 pub(super) struct RoutineRun<S> {
     /// The statement that it is, or whose query waits for it.
     pub(super) outer: S,
-    /// A query waits for it.
-    pub(super) is_called: bool,
-    pub(super) call: Arc<RoutineCall>,
+    pub(super) caller: RoutineCaller,
+    pub(super) call: Option<Arc<RoutineCall>>,
     /// None until its arguments are computed.
-    pub(super) machine: Option<RoutineMachine>,
+    pub(super) machine: Option<RunningMachine>,
     /// What it has asked for.
     pub(super) statement: Option<Arc<RoutineStatement>>,
     /// The rows of that.
@@ -83,6 +83,26 @@ pub(super) struct RoutineRun<S> {
     /// It has more rows than a routine may keep.
     pub(super) is_beyond: bool,
     pub(super) stage: RoutineStage,
+}
+
+/// Who waits for a routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RoutineCaller {
+    /// The statement that it is.
+    Statement,
+    /// The query of a statement.
+    Query,
+    /// The run below it, whose trigger it is.
+    Trigger,
+}
+
+/// What says what is to be done.
+#[derive(Debug)]
+pub(super) enum RunningMachine {
+    /// A routine in PL/pgSQL.
+    Routine(RoutineMachine),
+    /// A statement that fires triggers.
+    Firing(FiringRun),
 }
 
 /// What is waited for.
