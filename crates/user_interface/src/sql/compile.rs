@@ -284,6 +284,8 @@ fn of_sql(
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
+    // What fires triggers is compiled otherwise.
+    compiler.fires_nothing = true;
     let (plan, tag, writes) = match statement {
         ast::Statement::Query(query) => {
             if let Some(prepared) = session_query(&parsed.text, query)? {

@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::names;
-use messages::schema::{CatalogEntry, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema};
+use messages::schema::{CatalogEntry, OnChange, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -20,6 +20,11 @@ impl Planner<'_> {
         let table = self.table(&name)?;
         self.check_has_triggers(&table)?;
         refuse_unbuilt(create)?;
+        // Cascades fire nothing.
+        if table.foreign_keys.iter().any(|key| changes_rows(key.on_delete) || changes_rows(key.on_update)) {
+            let feature = "a trigger on a table whose rows a foreign key changes or deletes";
+            return Err(SqlError::unsupported(feature));
+        }
         let made = self.trigger(create, &table)?;
         let mut changed = TableSchema::clone(&table);
         match changed.triggers.iter().position(|known| known.name == made.name) {
@@ -152,6 +157,11 @@ impl Planner<'_> {
     }
 }
 
+/// Whether a foreign key changes or deletes the rows that refer to another.
+pub(super) fn changes_rows(action: OnChange) -> bool {
+    !matches!(action, OnChange::NoAction | OnChange::Restrict)
+}
+
 /// What is not kept, by its name.
 fn refuse_unbuilt(create: &ast::CreateTrigger) -> Result<()> {
     let refused = if create.is_constraint {
@@ -160,6 +170,8 @@ fn refuse_unbuilt(create: &ast::CreateTrigger) -> Result<()> {
         "this form of CREATE TRIGGER"
     } else if create.period == Some(ast::TriggerPeriod::InsteadOf) {
         "INSTEAD OF"
+    } else if create.events.contains(&ast::TriggerEvent::Truncate) {
+        "a trigger for TRUNCATE"
     } else if !create.referencing.is_empty() {
         "REFERENCING of a trigger"
     } else if create.characteristics.is_some() || create.referenced_table_name.is_some() {
