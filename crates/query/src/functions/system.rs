@@ -199,6 +199,9 @@ const COMPUTED: [(&str, Type, Compute); 32] = [
     ("pg_get_functiondef", Type::Text, |catalog, arguments| {
         catalog.procedure_definition(oid(arguments, 0)?).map(Value::text)
     }),
+    ("pg_get_triggerdef", Type::Text, |catalog, arguments| {
+        crate::system_catalog::trigger_definition(catalog, oid(arguments, 0)?).map(Value::text)
+    }),
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
         let style = style(arguments, 2);

@@ -337,7 +337,7 @@ impl FiringRun {
             operation: self.statement.event.word(),
             relation: table.oid,
             table: messages::namespace::bare(&table.name).to_owned(),
-            schema: String::new(),
+            schema: self.statement.schema.clone(),
             arguments: trigger.arguments.clone(),
         }
     }

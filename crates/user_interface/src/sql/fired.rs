@@ -12,6 +12,7 @@ use crate::sql::parse;
 use crate::sql::sequences;
 use crate::sql::set_clauses::{check_not_given, pairs};
 use crate::sql::types::Stop;
+use messages::namespace;
 use messages::program::ResultColumn;
 use messages::schema::{TableSchema, TriggerEvent, TriggerSchema, VersionedTable};
 use sqlparser::ast::{self, Expr};
@@ -26,6 +27,8 @@ pub struct FiringStatement {
     pub event: TriggerEvent,
     /// The table.
     pub table: Arc<TableSchema>,
+    /// The name of its schema.
+    pub schema: String,
     /// The places of the columns that it has.
     pub columns: Vec<usize>,
     /// The queries that find the rows, one after the other.
@@ -125,6 +128,11 @@ impl Compiler<'_> {
         }
     }
 
+    fn schema_of(&self, table: &TableSchema) -> String {
+        let known = self.catalog.namespace_numbered(namespace::of(&table.name));
+        known.map_or_else(|| namespace::PUBLIC.to_owned(), |known| known.name.clone())
+    }
+
     /// The columns of RETURNING.
     fn returned_columns(
         &mut self,
@@ -146,7 +154,7 @@ impl Compiler<'_> {
         if table.triggers.is_empty() {
             return Ok(None);
         }
-        let pairs = pairs(&update.assignments, table, parse::expression)?;
+        let pairs = pairs(&update.assignments, table, parse::expression).map_err(Stop::into_error)?;
         let changed: Vec<usize> = pairs.iter().map(|(column, _)| *column).collect();
         let triggers = fired(table, TriggerEvent::Update, &changed);
         if triggers.is_empty() {
@@ -183,9 +191,10 @@ impl Compiler<'_> {
             returning(update.returning.as_deref())?
         );
         let returning = self.returned_columns(update.returning.as_deref(), alias, versioned)?;
-        let (table, event) = (Arc::clone(table), TriggerEvent::Update);
+        let (schema, event) = (self.schema_of(table), TriggerEvent::Update);
+        let table = Arc::clone(table);
         let (draws, change) = (Vec::new(), change.into());
-        Ok(Some(FiringStatement { event, table, columns, sources, draws, change, returning, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
     }
 
     /// DELETE; `None`: it fires nothing.
@@ -215,9 +224,10 @@ impl Compiler<'_> {
             returning(delete.returning.as_deref())?
         );
         let returning = self.returned_columns(delete.returning.as_deref(), alias, versioned)?;
-        let (table, event) = (Arc::clone(table), TriggerEvent::Delete);
+        let (schema, event) = (self.schema_of(table), TriggerEvent::Delete);
+        let table = Arc::clone(table);
         let (draws, change) = (Vec::new(), change.into());
-        Ok(Some(FiringStatement { event, table, columns, sources, draws, change, returning, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
     }
 
     /// INSERT; `None`: it fires nothing.
@@ -248,7 +258,7 @@ impl Compiler<'_> {
         let (sources, draws) = self.inserted_rows(insert.source.as_deref(), table, &columns, &targets)?;
         let alias = match &insert.table_alias {
             Some(alias) => names::identifier(&alias.alias),
-            None => messages::namespace::bare(&table.name).to_owned(),
+            None => namespace::bare(&table.name).to_owned(),
         };
         let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
         let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
@@ -262,9 +272,10 @@ impl Compiler<'_> {
             returning(insert.returning.as_deref())?
         );
         let returning = self.returned_columns(insert.returning.as_deref(), &alias, &versioned)?;
-        let (table, event) = (Arc::clone(table), TriggerEvent::Insert);
+        let (schema, event) = (self.schema_of(table), TriggerEvent::Insert);
+        let table = Arc::clone(table);
         let change = change.into();
-        Ok(Some(FiringStatement { event, table, columns, sources, draws, change, returning, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
     }
 
     /// What a column is set to, as an expression of a query: DEFAULT is what it stands for.

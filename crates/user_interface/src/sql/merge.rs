@@ -17,7 +17,7 @@ use crate::sql::set_clauses::{check_not_given, pairs};
 use crate::sql::types::{Compiled, Stop};
 use messages::TableId;
 use messages::program::{Action, InsertInput, Program};
-use messages::schema::{Identity, TableSchema, VersionedTable};
+use messages::schema::{Identity, TableSchema, TriggerEvent, VersionedTable};
 use sqlparser::ast::{self, Expr, MergeAction, MergeClauseKind, TableFactor};
 use std::ops::ControlFlow;
 use std::sync::Arc;

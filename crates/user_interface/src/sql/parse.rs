@@ -17,6 +17,7 @@ use crate::sql::table_syntax;
 use crate::sql::temporary_syntax;
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
+use crate::sql::prepared::StatementForm;
 use messages::schema::TableSchemaKind;
 use quel::QuelPlaces;
 use sql_syntax::{Deep, Refused, TooDeep};

@@ -45,7 +45,7 @@ pub(super) fn of_do(text: &Arc<str>, block: &DoStatement, context: &Context) -> 
 }
 
 /// Reads the body of a procedure or function, which stands somewhere in a text.
-pub(super) fn program_of(routine: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
+pub fn program_of(routine: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
     let name = Some(namespace::bare(&routine.name).to_owned());
     let parameters = routine.all_parameters().into_iter();
     let parameters = parameters.map(|(_, (name, known))| (name.clone(), known.unmodified())).collect();
@@ -82,7 +82,7 @@ pub fn of_function(function: &ProcedureSchema) -> Result<RoutineCall> {
 }
 
 /// `f(integer,text)`, as messages call a routine.
-pub(super) fn signature(routine: &ProcedureSchema) -> String {
+pub fn signature(routine: &ProcedureSchema) -> String {
     let types: Vec<&str> = routine.inputs().map(|(_, known)| known.base_name()).collect();
     format!("{}({})", namespace::bare(&routine.name), types.join(","))
 }

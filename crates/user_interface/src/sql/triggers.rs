@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::names;
-use messages::schema::{CatalogEntry, OnChange, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema};
+use messages::schema::{CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -146,8 +146,31 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Drops the triggers that call a function, or refuses to (2BP01).
+    pub(super) fn drop_triggers_calling(&mut self, known: &ProcedureSchema, cascade: bool) -> Result<()> {
+        let calling = self.triggers_calling(known.oid);
+        if calling.is_empty() {
+            return Ok(());
+        }
+        let what = format!("function {}()", known.name);
+        let named = |(table, trigger): &(Arc<TableSchema>, String)| format!("trigger {trigger} on table {}", table.name);
+        if !cascade {
+            let lines: Vec<String> = calling.iter().map(|one| format!("{} depends on {what}", named(one))).collect();
+            return Err(SqlError::needed(what, lines.join("\n")));
+        }
+        let told: Vec<String> = calling.iter().map(|one| format!("drop cascades to {}", named(one))).collect();
+        self.tell_cascades(&told);
+        for (table, trigger) in calling {
+            let table = self.table(&table.name)?;
+            let mut changed = TableSchema::clone(&table);
+            changed.triggers.retain(|other| other.name != trigger);
+            self.write_table(changed);
+        }
+        Ok(())
+    }
+
     /// The triggers that call a function, each with its table.
-    pub(super) fn triggers_calling(&self, function: u32) -> Vec<(Arc<TableSchema>, String)> {
+    fn triggers_calling(&self, function: u32) -> Vec<(Arc<TableSchema>, String)> {
         let tables = self.catalog.tables.values().map(|known| &known.table);
         let of_table = |table: &Arc<TableSchema>| {
             let calling = table.triggers.iter().filter(|known| known.function.1 == function);

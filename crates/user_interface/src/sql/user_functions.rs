@@ -420,6 +420,7 @@ impl Planner<'_> {
         let Some(known) = self.routine_described("function", described, if_exists)? else { return Ok(()) };
         self.check_owns(&known.rights, "function", &name, OwnerReach::Schema)?;
         self.drop_views_calling(&known, cascade)?;
+        self.drop_triggers_calling(&known, cascade)?;
         self.write(CatalogEntry::procedure_key(&name), None);
         Ok(())
     }
