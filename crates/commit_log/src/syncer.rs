@@ -16,6 +16,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
+use thread_priority::unix::{
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 use crate::error::LogError;
 use crate::limits::SEGMENT_HEADER_BYTES;
@@ -376,14 +381,38 @@ impl Drop for SyncerThread {
     }
 }
 
+/// The calling thread runs before others that are busy, where that is allowed. It waits for the disk most of the time; a sync that only waits for a processor
+/// would be taken for a disk that stands still.
+fn go_first() {
+    let lowest = ThreadPriorityValue::try_from(1).expect("1 is a priority");
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
+    let set = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Crossplatform(lowest), policy);
+    if let Err(error) = set {
+        tracing::debug!(?error, "the log is synced without a real-time priority");
+    }
+}
+
+/// It runs beside others again: what is next may take long.
+fn go_beside() {
+    let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+    if let Err(error) = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy) {
+        tracing::debug!(?error, "the thread that syncs the log keeps its priority");
+    }
+}
+
 impl SyncerThread {
     fn run(self) {
+        go_first();
         let mut after_sync = false;
         loop {
             let task = self.next_task(after_sync);
             after_sync = matches!(task, SyncerTask::Sync { .. });
             match task {
-                SyncerTask::Prepare { sequence } => self.prepare(sequence),
+                SyncerTask::Prepare { sequence } => {
+                    go_beside();
+                    self.prepare(sequence);
+                    go_first();
+                }
                 SyncerTask::Tell => self.notify(),
                 SyncerTask::Sync { segments, target } => match self.shared.sync(&segments, target) {
                     Ok(()) => self.notify(),
