@@ -56,9 +56,9 @@ pub mod session;
 pub mod settings;
 pub mod snapshot_report;
 mod table_kinds;
-mod trigger_schema;
 pub mod timestamp;
 pub mod trace;
+mod trigger_schema;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};

@@ -19,8 +19,8 @@ use crate::program::{
     DeclaredType, HandlerArm, Instruction, Returns, RoutineOperation, RoutineProgram, RoutineVariable,
 };
 use crate::references;
-use crate::triggers::trigger_variables;
 use crate::sql_text::RoutineText;
+use crate::triggers::trigger_variables;
 use control::Control;
 use values::Type;
 

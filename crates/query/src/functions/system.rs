@@ -152,7 +152,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 32] = [
+const COMPUTED: [(&str, Type, Compute); 33] = [
     ("pg_my_temp_schema", Type::Oid, |catalog, _| Some(Value::Oid(catalog.own_temporary().unwrap_or(0)))),
     ("pg_is_other_temp_schema", Type::Boolean, |catalog, arguments| {
         Some(Value::Boolean(catalog.is_others_temporary(oid(arguments, 0)?)))

@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 35] = [
+pub const FILLED: [&str; 36] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",

@@ -37,8 +37,8 @@ pub(super) fn information(catalog: &SystemCatalog) -> Vec<Row> {
         let schema = catalog.schema_of(&table.name);
         for event in EVENTS.into_iter().filter(|event| trigger.events.has(*event)) {
             rows.push(row! {
-                trigger_catalog: database, trigger_schema: schema, trigger_name: trigger.name.as_str(),
-                event_manipulation: event.word(), event_object_catalog: database, event_object_schema: schema,
+                trigger_catalog: database, trigger_schema: schema.as_str(), trigger_name: trigger.name.as_str(),
+                event_manipulation: event.word(), event_object_catalog: database, event_object_schema: schema.as_str(),
                 event_object_table: namespace::bare(&table.name), action_order: 1,
                 action_condition: trigger.condition.as_ref().map(|condition| format!("({condition})")),
                 action_statement: format!("EXECUTE FUNCTION {}()", catalog.name_in_path(&trigger.function.0)),
@@ -54,8 +54,7 @@ pub(super) fn information(catalog: &SystemCatalog) -> Vec<Row> {
 pub fn trigger_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
     let (table, trigger) = all(catalog).find(|(_, trigger)| trigger.oid == oid)?;
     let events = EVENTS.into_iter().filter(|event| trigger.events.has(*event)).map(|event| {
-        let columns: Vec<String> =
-            trigger.columns.iter().map(|column| quoted(&table.columns[*column].name)).collect();
+        let columns: Vec<String> = trigger.columns.iter().map(|column| quoted(&table.columns[*column].name)).collect();
         match event {
             TriggerEvent::Update if !columns.is_empty() => format!("UPDATE OF {}", columns.join(", ")),
             event => event.word().to_owned(),

@@ -114,7 +114,8 @@ impl Turn<'_> {
             // It is the whole transaction: nobody gains by less.
             self.session.level = TransactionLevel::Serializable;
             let may_write = execution.prepared.writes || execution.prepared.discards();
-            let calls = execution.prepared.calls_routines || matches!(execution.prepared.plan, Plan::Routine(_) | Plan::Firing(_));
+            let calls = execution.prepared.calls_routines
+                || matches!(execution.prepared.plan, Plan::Routine(_) | Plan::Firing(_));
             self.session.mode = self.implicit_mode(may_write || calls);
         } else if self.session.block == Block::Implicit
             && !self.session.open

@@ -25,7 +25,12 @@ impl Turn<'_> {
         };
         match begun {
             Ok((known, machine)) => {
-                self.push_run(execution, RoutineCaller::Query, Some(known.call), Some(RunningMachine::Routine(machine)));
+                self.push_run(
+                    execution,
+                    RoutineCaller::Query,
+                    Some(known.call),
+                    Some(RunningMachine::Routine(machine)),
+                );
                 self.routine_goes_on(EffectOutcome::Done);
             }
             Err(error) => {

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a routine waits for the one that it has called, which stands behind it.
 
+use crate::session::firing::FiringRun;
 use crate::sql::routine_call::RoutineCall;
 use messages::Timestamp;
 use plpgsql::machine::RoutineStatement;
-use crate::session::firing::FiringRun;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
 use values::{Type, Value};

@@ -118,10 +118,12 @@ fn is_key(table: &TableSchema, behind: usize) -> String {
 impl Compiler<'_> {
     /// Errors: 0A000 for a table whose triggers would have to fire, where a program does not know of them.
     pub(super) fn check_fires_nothing(&self, table: &TableSchema, event: TriggerEvent) -> Result<()> {
-        let fires = !self.fires_nothing && table.triggers.iter().any(|known| known.is_enabled && known.events.has(event));
+        let fires =
+            !self.fires_nothing && table.triggers.iter().any(|known| known.is_enabled && known.events.has(event));
         match fires {
             true => {
-                let feature = format!("{} in this place on the table \"{}\", which has triggers,", event.word(), table.name);
+                let feature =
+                    format!("{} in this place on the table \"{}\", which has triggers,", event.word(), table.name);
                 Err(SqlError::unsupported(feature))
             }
             false => Ok(()),

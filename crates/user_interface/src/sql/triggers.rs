@@ -5,7 +5,9 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::names;
-use messages::schema::{CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema};
+use messages::schema::{
+    CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
+};
 use sqlparser::ast;
 use std::sync::Arc;
 
@@ -62,7 +64,10 @@ impl Planner<'_> {
         let (events, columns) = events(create, table)?;
         let is_for_rows = matches!(
             create.trigger_object,
-            Some(ast::TriggerObjectKind::For(ast::TriggerObject::Row) | ast::TriggerObjectKind::ForEach(ast::TriggerObject::Row))
+            Some(
+                ast::TriggerObjectKind::For(ast::TriggerObject::Row)
+                    | ast::TriggerObjectKind::ForEach(ast::TriggerObject::Row)
+            )
         );
         if is_for_rows && events.truncate {
             return Err(SqlError::unsupported("TRUNCATE FOR EACH ROW triggers"));
@@ -153,7 +158,8 @@ impl Planner<'_> {
             return Ok(());
         }
         let what = format!("function {}()", known.name);
-        let named = |(table, trigger): &(Arc<TableSchema>, String)| format!("trigger {trigger} on table {}", table.name);
+        let named =
+            |(table, trigger): &(Arc<TableSchema>, String)| format!("trigger {trigger} on table {}", table.name);
         if !cascade {
             let lines: Vec<String> = calling.iter().map(|one| format!("{} depends on {what}", named(one))).collect();
             return Err(SqlError::needed(what, lines.join("\n")));
