@@ -107,6 +107,7 @@ type_ids! {
     ANY = 2276 "any";
     ANYARRAY = 2277 "anyarray";
     VOID = 2278 "void";
+    TRIGGER = 2279 "trigger";
     ANYELEMENT = 2283 "anyelement";
     ANYNONARRAY = 2776 "anynonarray";
     ANYENUM = 3500 "anyenum";

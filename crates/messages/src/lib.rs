@@ -58,6 +58,7 @@ pub mod snapshot_report;
 mod table_kinds;
 pub mod timestamp;
 pub mod trace;
+mod trigger_schema;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};

@@ -52,6 +52,8 @@ pub enum RoutineResult {
     Value(Type),
     /// Columns, by the names of OUT and INOUT parameters or of RETURNS TABLE.
     Columns(Vec<(String, Type)>),
+    /// A row of the table whose trigger has called it: nothing else calls it.
+    Trigger,
 }
 
 /// What the result of a routine depends on (`pg_proc.provolatile`).
@@ -92,6 +94,7 @@ impl FunctionSchema {
         match &self.result {
             RoutineResult::Value(of) => vec![("", *of)],
             RoutineResult::Columns(columns) => columns.iter().map(|(name, of)| (name.as_str(), *of)).collect(),
+            RoutineResult::Trigger => Vec::new(),
         }
     }
 }

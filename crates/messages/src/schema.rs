@@ -16,6 +16,7 @@ use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
 pub use crate::routine_schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility};
 pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
+pub use crate::trigger_schema::{TriggerEvent, TriggerEvents, TriggerSchema};
 use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -175,6 +176,8 @@ pub struct TableSchema {
     pub materialized: Option<Box<MaterializedQuery>>,
     /// Columns that are computed of the others of their row. Rows that earlier versions wrote end before them.
     pub generated: Vec<GeneratedColumn>,
+    /// What fires when its rows change, by name.
+    pub triggers: Vec<TriggerSchema>,
 }
 
 /// A generated column.
@@ -224,6 +227,7 @@ impl TableSchema {
             persistence: TablePersistence::Permanent,
             materialized: None,
             generated: Vec::new(),
+            triggers: Vec::new(),
         }
     }
 

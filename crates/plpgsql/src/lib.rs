@@ -6,7 +6,7 @@
 //!
 //! * `lexer`: text to tokens; [`place`], [`program`], [`sql_text`]: what a body becomes; `names`: variables by their names;
 //! * [`parser`]: tokens to a program; `references`, `scopes`: names of variables in texts of SQL; [`simple`], `compute`: what no server need compute;
-//! * [`machine`]: runs a program; [`store`]: values of variables;
+//! * [`machine`]: runs a program; [`store`]: values of variables; [`triggers`]: what those of triggers hold;
 //! * [`error`]: what is told; [`limits`].
 //!
 //! Source: PostgreSQL 15's manual, chapter 43.
@@ -25,6 +25,7 @@ mod scopes;
 pub mod simple;
 pub mod sql_text;
 pub mod store;
+pub mod triggers;
 
 pub use error::{PlpgsqlResult, RoutineError};
 pub use machine::{Effect, EffectOutcome, RoutineMachine, StatementAnswer};

@@ -34,6 +34,8 @@ pub enum Returns {
     Value(Type),
     /// Its INOUT and OUT parameters: a function.
     Outputs,
+    /// A row of the table whose trigger it is, or NULL.
+    Row,
     /// Rows.
     Set {
         /// Types of their columns.

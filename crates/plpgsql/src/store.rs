@@ -445,7 +445,7 @@ fn unquoted(name: &str) -> String {
 }
 
 /// A value as one of another type: as assignments cast, and by its text where there is no such cast.
-pub(crate) fn coerce(value: Value, from: Type, to: Type, zone: &Zone) -> PlpgsqlResult<Value> {
+pub fn coerce(value: Value, from: Type, to: Type, zone: &Zone) -> PlpgsqlResult<Value> {
     if value.is_null() || (from == to && !to.has_labels()) {
         return Ok(value);
     }

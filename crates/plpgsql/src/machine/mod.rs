@@ -14,6 +14,7 @@ use crate::limits::OPERATIONS_AT_ONCE;
 use crate::program::{AssignmentTarget, Instruction, NoticeLevel, RoutineProgram};
 use crate::sql_text::RoutineText;
 use crate::store::{RoutineOperand, VariableStore};
+use crate::triggers::TriggerCall;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -159,10 +160,36 @@ impl RoutineMachine {
         outputs: Vec<usize>,
         catalog: &dyn RoutineCatalog,
     ) -> PlpgsqlResult<RoutineMachine> {
+        let arguments: Vec<_> =
+            arguments.into_iter().map(|(value, data_type)| Some(RoutineOperand::Scalar(value, data_type))).collect();
+        RoutineMachine::begin(program, name, arguments, outputs, catalog)
+    }
+
+    /// A function of a trigger that begins: it gives back a row, or no row for NULL.
+    ///
+    /// # Errors
+    /// Those of [`RoutineMachine::new`].
+    pub fn of_trigger(
+        program: Arc<RoutineProgram>,
+        name: String,
+        call: TriggerCall,
+        catalog: &dyn RoutineCatalog,
+    ) -> PlpgsqlResult<RoutineMachine> {
+        RoutineMachine::begin(program, name, call.variables(), Vec::new(), catalog)
+    }
+
+    /// `first`: what its first variables hold, those before FOUND; of a record that is `None`, fields are asked for in vain.
+    fn begin(
+        program: Arc<RoutineProgram>,
+        name: String,
+        first: Vec<Option<RoutineOperand>>,
+        outputs: Vec<usize>,
+        catalog: &dyn RoutineCatalog,
+    ) -> PlpgsqlResult<RoutineMachine> {
         let store = VariableStore::new(&program.variables, catalog)?;
         let loops = (0..program.loops).map(|_| None).collect();
         let mut routine = RoutineMachine {
-            found: arguments.len(),
+            found: first.len(),
             program,
             name,
             outputs,
@@ -178,9 +205,10 @@ impl RoutineMachine {
             kept: 0,
             pending: Pending::Nothing,
         };
-        for (number, (value, data_type)) in arguments.into_iter().enumerate() {
-            let target = AssignmentTarget::Variable(number);
-            routine.store.assign(&target, RoutineOperand::Scalar(value, data_type), catalog.zone())?;
+        for (number, operand) in first.into_iter().enumerate() {
+            if let Some(operand) = operand {
+                routine.store.assign(&AssignmentTarget::Variable(number), operand, catalog.zone())?;
+            }
         }
         routine.set_found(false, catalog)?;
         Ok(routine)

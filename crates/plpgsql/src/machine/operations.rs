@@ -3,7 +3,7 @@
 use super::{Effect, LoopState, Pending, RoutineMachine, RoutineStatement, null_value};
 use crate::RoutineCatalog;
 use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
-use crate::program::{AssignmentTarget, Instruction};
+use crate::program::{AssignmentTarget, Instruction, Returns};
 use crate::store::{RoutineOperand, coerce, shown};
 use std::sync::Arc;
 use values::{Type, Value, Zone};
@@ -104,7 +104,8 @@ impl RoutineMachine {
             Instruction::SetResult(_) => self.result = operands.pop(),
             Instruction::ReturnNext(_) => self.return_next(operands.pop(), zone)?,
             Instruction::NothingReturned => {
-                let message = "control reached end of function without RETURN";
+                let what = if self.program.returns == Returns::Row { "trigger procedure" } else { "function" };
+                let message = format!("control reached end of {what} without RETURN");
                 return Err(RoutineError::new(sqlstate::NO_RETURN, message));
             }
             Instruction::CaseNotFound => {

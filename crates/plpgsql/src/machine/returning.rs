@@ -68,6 +68,16 @@ impl RoutineMachine {
                 }
             },
             Returns::Set { .. } => std::mem::take(&mut self.rows),
+            Returns::Row => match self.result.take() {
+                Some(RoutineOperand::Record(fields)) => {
+                    vec![fields.into_iter().map(|field| field.value).collect()]
+                }
+                None | Some(RoutineOperand::Scalar(Value::Null, _)) => Vec::new(),
+                Some(RoutineOperand::Scalar(..)) => {
+                    let message = "cannot return non-composite value from function returning composite type";
+                    return self.over(Effect::Failed(RoutineError::new(sqlstate::DATATYPE_MISMATCH, message)));
+                }
+            },
         };
         self.over(Effect::Done(rows))
     }

@@ -20,6 +20,7 @@ use crate::program::{
 };
 use crate::references;
 use crate::sql_text::RoutineText;
+use crate::triggers::trigger_variables;
 use control::Control;
 use values::Type;
 
@@ -76,6 +77,12 @@ pub(crate) struct BodyParser<'a> {
 impl BodyParser<'_> {
     fn header(&mut self, header: &RoutineHeader) -> PlpgsqlResult<()> {
         self.scopes.0.push(BlockNames { label: header.name.clone(), names: Vec::new() });
+        if header.returns == Returns::Row {
+            for (name, declared) in trigger_variables() {
+                let number = self.variable(name, declared, false, false)?;
+                self.scopes.innermost().names.push((name.to_owned(), number, false));
+            }
+        }
         for (position, (name, data_type)) in header.parameters.iter().enumerate() {
             let declared = DeclaredType::Known(*data_type);
             let number = self.variable(name, declared, false, false)?;
@@ -103,7 +110,7 @@ impl BodyParser<'_> {
         }
         self.statement = (1, "");
         self.emit(match self.program.returns {
-            Returns::Value(_) => Instruction::NothingReturned,
+            Returns::Value(_) | Returns::Row => Instruction::NothingReturned,
             _ => Instruction::Return,
         })?;
         Ok(())

@@ -18,7 +18,7 @@ impl BodyParser<'_> {
             return if is_next { self.return_next(has_outputs) } else { self.return_query() };
         }
         let refused = match &self.program.returns {
-            Returns::Value(_) => {
+            Returns::Value(_) | Returns::Row => {
                 let value = self.expression_until(&[";"], ";")?;
                 self.emit(Instruction::SetResult(Box::new(value)))?;
                 None

@@ -152,7 +152,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 32] = [
+const COMPUTED: [(&str, Type, Compute); 33] = [
     ("pg_my_temp_schema", Type::Oid, |catalog, _| Some(Value::Oid(catalog.own_temporary().unwrap_or(0)))),
     ("pg_is_other_temp_schema", Type::Boolean, |catalog, arguments| {
         Some(Value::Boolean(catalog.is_others_temporary(oid(arguments, 0)?)))
@@ -198,6 +198,9 @@ const COMPUTED: [(&str, Type, Compute); 32] = [
     }),
     ("pg_get_functiondef", Type::Text, |catalog, arguments| {
         catalog.procedure_definition(oid(arguments, 0)?).map(Value::text)
+    }),
+    ("pg_get_triggerdef", Type::Text, |catalog, arguments| {
+        crate::system_catalog::trigger_definition(catalog, oid(arguments, 0)?).map(Value::text)
     }),
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
-use super::{Found, SystemCatalog, grants, procedures};
+use super::{Found, SystemCatalog, grants, procedures, triggers};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
@@ -36,6 +36,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "enabled_roles" => grants::enabled(catalog),
         "applicable_roles" => grants::applicable(catalog),
         "routines" => procedures::routines(catalog),
+        "triggers" => triggers::information(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => {
             let keys = catalog.relations().filter_map(|relation| constraint(catalog, &relation));

@@ -19,6 +19,8 @@ pub const SQL_OID: u32 = 14;
 pub const PLPGSQL_OID: u32 = 13_563;
 /// Identifier of the language `c`, which functions of extensions are written in.
 pub const C_OID: u32 = 13;
+/// The type `trigger`.
+const TRIGGER_OID: u32 = 2_279;
 /// Identifier of the type `void`, which procedures return.
 const VOID_OID: u32 = 2278;
 /// Identifier of the type `record`, which functions of several columns return.
@@ -103,6 +105,7 @@ impl SystemCatalog {
         let set = if function.returns_set { "SETOF " } else { "" };
         Some(match &function.result {
             RoutineResult::Value(of) => format!("{set}{}", self.type_text(of.oid(), None)),
+            RoutineResult::Trigger => "trigger".to_owned(),
             RoutineResult::Columns(columns) if function.modes.ends_with('t') => {
                 let columns: Vec<String> = columns.iter().map(|column| self.parameter_text(column)).collect();
                 format!("TABLE({})", columns.join(", "))
@@ -199,6 +202,7 @@ fn inputs_default(defaults: &[String], input: usize, first: usize) -> Option<&St
 /// The type that a function returns.
 fn result_oid(function: &FunctionSchema) -> u32 {
     match function.columns().as_slice() {
+        [] => TRIGGER_OID,
         [(_, only)] => only.oid(),
         _ => RECORD_OID,
     }

@@ -4,7 +4,7 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles,
+    procedures, roles, triggers,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 35] = [
+pub const FILLED: [&str; 36] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -51,6 +51,7 @@ pub const FILLED: [&str; 35] = [
     "pg_tablespace",
     "pg_timezone_abbrevs",
     "pg_timezone_names",
+    "pg_trigger",
     "pg_type",
     "pg_user",
     "pg_matviews",
@@ -132,6 +133,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_enum" => catalog.rows_of_labels(),
+        "pg_trigger" => triggers::rows(catalog),
         "pg_extension" => catalog.rows_of_extensions(),
         "pg_available_extensions" => catalog.rows_of_available_extensions(),
         "pg_available_extension_versions" => catalog.rows_of_extension_versions(),
@@ -235,7 +237,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
+        relhasrules: false, relhastriggers: is_table && !table.triggers.is_empty(), relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
@@ -506,7 +508,7 @@ fn index_text(catalog: &SystemCatalog, relation: &Found) -> Option<Row> {
 fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
         schemaname: catalog.schema_of(&table.name), tablename: bare(&table.name), tableowner: catalog.grantee(table.rights.owner),
-        hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
+        hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: !table.triggers.is_empty(),
         rowsecurity: false,
     }
 }

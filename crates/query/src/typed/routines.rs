@@ -9,7 +9,7 @@ use crate::planning::go_on;
 use analyzer::facts::{Function, FunctionKind, Parameter, ParameterMode, Volatility};
 use analyzer::reliance::LookUp;
 use analyzer::tree::Node;
-use analyzer::types::{FunctionId, NONE, RECORD, VOID};
+use analyzer::types::{FunctionId, NONE, RECORD, TRIGGER, VOID};
 use analyzer::{Analyzed, Routine, RoutineForm, TypeId};
 use executor::{RoutineCode, RoutineMeaning};
 use grammar::ast::Statement;
@@ -76,6 +76,7 @@ pub(super) fn row(known: &ProcedureSchema) -> Function {
         parallel: function.map_or('u', |function| function.parallel),
         defaults: function.map_or(0, |function| function.defaults.len()),
         result: function.map_or(VOID, |function| match function.columns().as_slice() {
+            [] => TRIGGER,
             [(_, only)] => TypeId(only.oid()),
             _ => RECORD,
         }),

@@ -28,9 +28,8 @@ impl Turn<'_> {
         execution.prepared = match &copy.source {
             CopySource::Table(name, columns) => Arc::new(self.table_query(name, columns)?),
             CopySource::Query(text) => {
-                let prepared = self
-                    .prepare(text, TextLanguage::Sql { is_replace: false }, Vec::new())?
-                    .ok_or_else(|| SqlError::syntax(")"))?;
+                let prepared =
+                    self.prepare(text, TextLanguage::PLAIN, Vec::new())?.ok_or_else(|| SqlError::syntax(")"))?;
                 if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..) | Plan::Parts(_)) {
                     return Err(SqlError::unsupported("COPY of this statement"));
                 }

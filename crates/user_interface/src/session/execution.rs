@@ -114,7 +114,8 @@ impl Turn<'_> {
             // It is the whole transaction: nobody gains by less.
             self.session.level = TransactionLevel::Serializable;
             let may_write = execution.prepared.writes || execution.prepared.discards();
-            let calls = execution.prepared.calls_routines || matches!(execution.prepared.plan, Plan::Routine(_));
+            let calls = execution.prepared.calls_routines
+                || matches!(execution.prepared.plan, Plan::Routine(_) | Plan::Firing(_));
             self.session.mode = self.implicit_mode(may_write || calls);
         } else if self.session.block == Block::Implicit
             && !self.session.open
@@ -220,6 +221,7 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Firing(_) => return self.begin_firing(execution),
             Plan::Routine(_) if execution.prepared.mentions.is_empty() => return self.begin_routine(execution),
             // What is called is to be what it was when the statement was compiled.
             Plan::Routine(_) => {

@@ -3,15 +3,16 @@
 //! Invariant: each query that waits has one function under way that it waits for.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{KNOWN_FUNCTIONS_MAX, ROUTINES_MAX};
+use crate::limits::KNOWN_FUNCTIONS_MAX;
 use crate::session::queries::cancelled;
-use crate::session::routine_runs::{KnownFunction, RoutineRun, RoutineStage};
+use crate::session::routine_runs::{KnownFunction, RoutineCaller, RunningMachine};
 use crate::session::state::{Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
 use crate::sql::routines::{self, SessionNames};
 use messages::Timestamp;
-use messages::schema::RoutineVolatility;
+use messages::schema::{ProcedureSchema, RoutineVolatility};
+use plpgsql::triggers::TriggerCall;
 use plpgsql::{EffectOutcome, RoutineMachine};
 use std::sync::Arc;
 use values::Value;
@@ -25,18 +26,9 @@ impl Turn<'_> {
         };
         match begun {
             Ok((known, machine)) => {
-                self.session.routines.runs.push(RoutineRun {
-                    outer: execution,
-                    is_called: true,
-                    only_reads: known.only_reads,
-                    call: known.call,
-                    machine: Some(machine),
-                    statement: None,
-                    rows: Vec::new(),
-                    bytes: 0,
-                    is_beyond: false,
-                    stage: RoutineStage::Statement,
-                });
+                let machine = RunningMachine::Routine(machine);
+                let run = self.push_run(execution, RoutineCaller::Query, Some(known.call), Some(machine));
+                run.only_reads = known.only_reads;
                 self.routine_goes_on(EffectOutcome::Done);
             }
             Err(error) => {
@@ -48,9 +40,7 @@ impl Turn<'_> {
 
     /// Errors: 54001 for too many within each other, 42883 for one that is gone, those of its variables' types.
     fn function_begins(&mut self, function: u32, arguments: Vec<Value>) -> Result<(KnownFunction, RoutineMachine)> {
-        if self.session.routines.runs.len() >= ROUTINES_MAX {
-            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
-        }
+        self.check_depth()?;
         let known = self.known_function(function)?;
         let mut arguments = arguments.into_iter();
         let given = known.parameters.iter().map(|(goes_in, known)| {
@@ -64,6 +54,21 @@ impl Turn<'_> {
             RoutineMachine::new(Arc::clone(&call.program), call.name.clone(), given, call.outputs.clone(), &names)
         });
         Ok((known, made.map_err(|error| SqlError::from_routine(*error))?))
+    }
+
+    /// The function of a trigger, which begins; and whether it may change nothing.
+    pub(super) fn trigger_machine(&mut self, function: &str, call: TriggerCall) -> Result<(RoutineMachine, bool)> {
+        let catalog = self.catalog();
+        let Some((schema, _)) = catalog.procedures.get(function) else {
+            return Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {function}() does not exist")));
+        };
+        let program = Arc::new(routines::program_of(schema, "")?);
+        let name = routines::signature(schema);
+        let made = self.with_facts(|facts| {
+            let names = SessionNames { lookup: NameLookup::new(&catalog, facts), zone: facts.settings.zone() };
+            RoutineMachine::of_trigger(program, name, call, &names)
+        });
+        Ok((made.map_err(|error| SqlError::from_routine(*error))?, only_reads(schema)))
     }
 
     /// A function as the catalog has it now.
@@ -86,7 +91,7 @@ impl Turn<'_> {
             name: schema.name.clone(),
             version: *version,
             call: Arc::new(routines::of_function(schema)?),
-            only_reads: schema.function.as_ref().is_some_and(|of| of.volatility != RoutineVolatility::Volatile),
+            only_reads: only_reads(schema),
             parameters: parameters.map(|(mode, (_, of))| (matches!(mode, 'i' | 'b'), of.unmodified())).collect(),
         };
         // What the transaction itself has made has no version to be known by.
@@ -100,4 +105,8 @@ impl Turn<'_> {
         }
         Ok(known)
     }
+}
+
+fn only_reads(schema: &ProcedureSchema) -> bool {
+    schema.function.as_ref().is_some_and(|of| of.volatility != RoutineVolatility::Volatile)
 }

@@ -9,7 +9,7 @@ use crate::session::turn::Turn;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::parse::{self, Parsed, QuelOrigin, Statement};
-use crate::sql::prepared::Prepared;
+use crate::sql::prepared::{Prepared, StatementForm};
 use crate::sql::utility::Utility;
 use quel::translate::QuelColumn;
 use quel::{
@@ -61,7 +61,7 @@ impl From<QuelError> for Box<SqlError> {
 impl TextLanguage {
     /// That of a statement's text.
     pub fn of(prepared: &Prepared) -> TextLanguage {
-        TextLanguage::Sql { is_replace: prepared.is_replace }
+        TextLanguage::Sql { form: prepared.form }
     }
 }
 
@@ -82,11 +82,16 @@ impl Turn<'_> {
                 let mut all = self.read(text)?;
                 if all.len() > 1 { Err(parse::several()) } else { Ok(all.pop()) }
             }
-            TextLanguage::Sql { is_replace } => {
+            TextLanguage::Sql { form } => {
                 parse::check_names(text)?;
                 let mut parsed = parse::statement(text)?;
-                if let (true, Some(parsed)) = (is_replace, &mut parsed) {
-                    parsed.quel = Some(Arc::new(QuelOrigin { places: QuelPlaces::default(), verb: Verb::Replace }));
+                match (form, &mut parsed) {
+                    (StatementForm::Replace, Some(parsed)) => {
+                        let verb = Verb::Replace;
+                        parsed.quel = Some(Arc::new(QuelOrigin { places: QuelPlaces::default(), verb }));
+                    }
+                    (StatementForm::RowChange, Some(parsed)) => parsed.is_row_change = true,
+                    _ => {}
                 }
                 Ok(parsed)
             }
@@ -102,7 +107,8 @@ impl Turn<'_> {
         }
         let Some(translated) = all.pop() else { return Ok(None) };
         if let StatementMeaning::Sql { sql, verb, .. } = &translated.meaning {
-            let language = TextLanguage::Sql { is_replace: *verb == Verb::Replace };
+            let form = if *verb == Verb::Replace { StatementForm::Replace } else { StatementForm::Plain };
+            let language = TextLanguage::Sql { form };
             if let Some(found) = self.cached(sql, language, &declared) {
                 return Ok(Some(found));
             }
@@ -160,6 +166,7 @@ fn of_quel(translated: TranslatedStatement) -> Result<Option<Parsed>> {
                 quel: None,
                 altered: None,
                 likes: Vec::new(),
+                is_row_change: false,
             }));
         }
         StatementMeaning::Sql { sql, places, verb } => (sql, QuelOrigin { places, verb }),

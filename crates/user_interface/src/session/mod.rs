@@ -21,6 +21,7 @@ pub mod ending;
 pub mod events;
 pub mod execution;
 pub mod extended;
+mod firing;
 mod function_calls;
 mod kept;
 mod language;

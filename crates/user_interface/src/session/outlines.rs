@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// An outline is one of SQL.
-const LANGUAGE: TextLanguage = TextLanguage::Sql { is_replace: false };
+const LANGUAGE: TextLanguage = TextLanguage::PLAIN;
 
 /// A place for each outline that is known.
 pub fn no_outlines() -> KnownOutlines {

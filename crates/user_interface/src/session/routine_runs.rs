@@ -2,6 +2,7 @@
 //!
 //! Invariant: a routine waits for the one that it has called, which stands behind it.
 
+use crate::session::firing::FiringRun;
 use crate::sql::routine_call::RoutineCall;
 use messages::Timestamp;
 use plpgsql::machine::RoutineStatement;
@@ -49,7 +50,7 @@ impl<S> Routines<S> {
 
     /// How many queries wait for functions that they have called.
     pub fn suspended(&self) -> u32 {
-        self.runs.iter().filter(|run| run.is_called).count() as u32
+        self.runs.iter().filter(|run| run.caller == RoutineCaller::Query).count() as u32
     }
 }
 
@@ -72,13 +73,12 @@ impl<S> Default for Routines<S> {
 pub(super) struct RoutineRun<S> {
     /// The statement that it is, or whose query waits for it.
     pub(super) outer: S,
-    /// A query waits for it.
-    pub(super) is_called: bool,
+    pub(super) caller: RoutineCaller,
     /// It is a function that is not volatile: its statements may change nothing.
     pub(super) only_reads: bool,
-    pub(super) call: Arc<RoutineCall>,
+    pub(super) call: Option<Arc<RoutineCall>>,
     /// None until its arguments are computed.
-    pub(super) machine: Option<RoutineMachine>,
+    pub(super) machine: Option<RunningMachine>,
     /// What it has asked for.
     pub(super) statement: Option<Arc<RoutineStatement>>,
     /// The rows of that.
@@ -87,6 +87,26 @@ pub(super) struct RoutineRun<S> {
     /// It has more rows than a routine may keep.
     pub(super) is_beyond: bool,
     pub(super) stage: RoutineStage,
+}
+
+/// Who waits for a routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RoutineCaller {
+    /// The statement that it is.
+    Statement,
+    /// The query of a statement.
+    Query,
+    /// The run below it, whose trigger it is.
+    Trigger,
+}
+
+/// What says what is to be done.
+#[derive(Debug)]
+pub(super) enum RunningMachine {
+    /// A routine in PL/pgSQL.
+    Routine(RoutineMachine),
+    /// A statement that fires triggers.
+    Firing(FiringRun),
 }
 
 /// What is waited for.

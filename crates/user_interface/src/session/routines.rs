@@ -12,18 +12,21 @@ use crate::limits::{
 use crate::protocol::backend::Severity;
 use crate::session::ending::is_querying;
 use crate::session::execution::relying_program;
+use crate::session::firing::{FiringEffect, FiringRun};
 use crate::session::kept::bytes_of;
 use crate::session::queries::cancelled;
-use crate::session::routine_runs::{RoutineRun, RoutineStage, Routines};
+use crate::session::routine_runs::{RoutineCaller, RoutineRun, RoutineStage, Routines, RunningMachine};
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
-use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::prepared::{Plan, Prepared, StatementForm, Tag};
+use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines::SessionNames;
 use crate::sql::utility::Utility;
 use messages::query::QueryRequest;
 use messages::session::SessionRequest;
 use plpgsql::machine::{AnswerKind, RoutineStatement};
+use plpgsql::triggers::TriggerCall;
 use plpgsql::{Effect, EffectOutcome, NoticeLevel, RoutineError, RoutineMachine, StatementAnswer};
 use std::sync::Arc;
 use values::Value;
@@ -33,9 +36,7 @@ impl Turn<'_> {
     pub(super) fn begin_routine(&mut self, execution: Box<Execution>) -> Result<()> {
         let Plan::Routine(call) = &execution.prepared.plan else { unreachable!("only a routine begins so") };
         let call = Arc::clone(call);
-        if self.session.routines.runs.len() >= ROUTINES_MAX {
-            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
-        }
+        self.check_depth()?;
         let statement = call.arguments.as_ref().map(|sql| {
             Arc::new(RoutineStatement {
                 sql: Arc::clone(sql),
@@ -44,24 +45,73 @@ impl Turn<'_> {
                 rows_max: 1,
             })
         });
-        let run = RoutineRun {
-            outer: execution,
-            is_called: false,
-            only_reads: false,
-            call: Arc::clone(&call),
-            machine: None,
-            statement: statement.clone(),
-            rows: Vec::new(),
-            bytes: 0,
-            is_beyond: false,
-            stage: RoutineStage::Statement,
-        };
-        self.session.routines.runs.push(run);
+        self.push_run(execution, RoutineCaller::Statement, Some(call), None).statement = statement.clone();
         match statement {
             Some(_) => self.run_asked(),
             None => self.routine_goes_on(EffectOutcome::Answer(StatementAnswer::default())),
         }
         Ok(())
+    }
+
+    /// Begins a statement that fires triggers.
+    pub(super) fn begin_firing(&mut self, execution: Box<Execution>) -> Result<()> {
+        let Plan::Firing(statement) = &execution.prepared.plan else { unreachable!("only such a statement begins so") };
+        self.check_depth()?;
+        let types = execution.prepared.parameters.iter().map(|known| Some(*known)).collect();
+        let firing = FiringRun::new(Arc::clone(statement), execution.parameters.clone(), types);
+        self.push_run(execution, RoutineCaller::Statement, None, Some(RunningMachine::Firing(firing)));
+        self.routine_goes_on(EffectOutcome::Done);
+        Ok(())
+    }
+
+    /// Errors: 54001 for too many within each other.
+    pub(super) fn check_depth(&self) -> Result<()> {
+        match self.session.routines.runs.len() >= ROUTINES_MAX {
+            true => Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")),
+            false => Ok(()),
+        }
+    }
+
+    /// The run begins to be the innermost one.
+    pub(super) fn push_run(
+        &mut self,
+        outer: Box<Execution>,
+        caller: RoutineCaller,
+        call: Option<Arc<RoutineCall>>,
+        machine: Option<RunningMachine>,
+    ) -> &mut RoutineRun<Box<Execution>> {
+        let runs = &mut self.session.routines.runs;
+        let place = runs.len();
+        runs.push(RoutineRun {
+            outer,
+            caller,
+            only_reads: false,
+            call,
+            machine,
+            statement: None,
+            rows: Vec::new(),
+            bytes: 0,
+            is_beyond: false,
+            stage: RoutineStage::Statement,
+        });
+        &mut runs[place]
+    }
+
+    /// The function of a trigger begins.
+    fn trigger_begins(&mut self, function: &str, call: TriggerCall) {
+        let begun = self.check_depth().and_then(|()| self.trigger_machine(function, call));
+        match begun {
+            Ok((machine, only_reads)) => {
+                let plan = Plan::Program(relying_program(&Arc::default()));
+                let nothing = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
+                let machine = RunningMachine::Routine(machine);
+                self.push_run(nothing, RoutineCaller::Trigger, None, Some(machine)).only_reads = only_reads;
+                self.session.routines.next = Some(EffectOutcome::Done);
+            }
+            Err(error) => {
+                self.session.routines.next = Some(EffectOutcome::Failed(error.into_routine(!self.session.open)));
+            }
+        }
     }
 
     /// Goes on with what came of the last thing that the innermost routine has asked for.
@@ -91,25 +141,35 @@ impl Turn<'_> {
         let catalog = self.catalog();
         let effect = self.with_facts(|facts| {
             let names = SessionNames { lookup: NameLookup::new(&catalog, facts), zone: facts.settings.zone() };
-            match (&mut run.machine, outcome) {
-                (Some(machine), outcome) => machine.go_on(outcome, &names),
+            let done = match (&mut run.machine, outcome) {
+                (Some(RunningMachine::Firing(firing)), outcome) => return firing.go_on(outcome, names.zone),
+                (Some(RunningMachine::Routine(machine)), outcome) => machine.go_on(outcome, &names),
                 (None, EffectOutcome::Failed(error)) => Effect::Failed(error),
                 (None, EffectOutcome::Done) => {
                     Effect::Failed(RoutineError::new(sqlstate::INTERNAL_ERROR, "no arguments"))
                 }
                 (None, EffectOutcome::Answer(answer)) => {
-                    let call = &run.call;
+                    let Some(call) = &run.call else { unreachable!("what has no machine yet was called") };
                     let types = answer.columns.iter().map(|(_, data_type)| *data_type);
                     let arguments = answer.rows.into_iter().next().unwrap_or_default().into_iter().zip(types).collect();
                     let (program, outputs) = (Arc::clone(&call.program), call.outputs.clone());
                     match RoutineMachine::new(program, call.name.clone(), arguments, outputs, &names) {
-                        Ok(machine) => run.machine.insert(machine).go_on(EffectOutcome::Done, &names),
+                        Ok(mut machine) => {
+                            let effect = machine.go_on(EffectOutcome::Done, &names);
+                            run.machine = Some(RunningMachine::Routine(machine));
+                            effect
+                        }
                         Err(error) => Effect::Failed(error),
                     }
                 }
-            }
+            };
+            FiringEffect::Effect(done)
         });
         self.session.routines.runs.push(run);
+        let effect = match effect {
+            FiringEffect::Effect(effect) => effect,
+            FiringEffect::Fire(function, call) => return self.trigger_begins(&function, *call),
+        };
         match effect {
             Effect::Run(statement) => {
                 self.innermost().statement = Some(Arc::new(statement));
@@ -173,7 +233,7 @@ impl Turn<'_> {
         run.stage = RoutineStage::Statement;
         let Some(statement) = run.statement.clone() else { return };
         let Err(error) = self.start_asked(&statement) else { return };
-        let language = TextLanguage::Sql { is_replace: false };
+        let language = self.asked_in();
         let parsed = self.read_one(&statement.sql, language).ok().flatten();
         let mut mentioned = parsed.map_or_else(Vec::new, |parsed| self.mentioned(&parsed.statement));
         mentioned.extend(self.own_rights());
@@ -181,8 +241,16 @@ impl Turn<'_> {
         self.doubt(Confirmed::Error(error), relied, Again::Routine);
     }
 
+    /// What is special about the statements that the innermost run asks for.
+    fn asked_in(&mut self) -> TextLanguage {
+        match self.innermost().machine {
+            Some(RunningMachine::Firing(_)) => TextLanguage::Sql { form: StatementForm::RowChange },
+            _ => TextLanguage::PLAIN,
+        }
+    }
+
     fn start_asked(&mut self, statement: &RoutineStatement) -> Result<()> {
-        let language = TextLanguage::Sql { is_replace: false };
+        let language = self.asked_in();
         let Some(prepared) = self.prepare(&statement.sql, language, statement.types.clone())? else {
             self.routine_goes_on(EffectOutcome::Answer(StatementAnswer::default()));
             return Ok(());
@@ -280,9 +348,20 @@ impl Turn<'_> {
     fn routine_over(&mut self, rows: Vec<Vec<Value>>) {
         let Some(run) = self.session.routines.runs.pop() else { return };
         let mut outer = run.outer;
-        if run.is_called {
-            self.session.work = Work::Statement(outer);
-            return self.query(QueryRequest::Called { rows });
+        match run.caller {
+            RoutineCaller::Query => {
+                self.session.work = Work::Statement(outer);
+                return self.query(QueryRequest::Called { rows });
+            }
+            RoutineCaller::Trigger => {
+                let answer = StatementAnswer { rows, ..StatementAnswer::default() };
+                self.session.routines.next = Some(EffectOutcome::Answer(answer));
+                return;
+            }
+            RoutineCaller::Statement => {}
+        }
+        if let Some(RunningMachine::Firing(firing)) = &run.machine {
+            outer.affected = firing.count();
         }
         if !self.session.routines.is_on() {
             self.session.routines.again =
@@ -296,10 +375,17 @@ impl Turn<'_> {
 
     fn routine_failed(&mut self, error: Box<RoutineError>) {
         let Some(run) = self.session.routines.runs.pop() else { return };
-        if run.is_called {
-            // The query fails with it.
-            self.session.work = Work::Statement(run.outer);
-            return self.fail(&SqlError::from_routine(*error));
+        match run.caller {
+            RoutineCaller::Query => {
+                // The query fails with it.
+                self.session.work = Work::Statement(run.outer);
+                return self.fail(&SqlError::from_routine(*error));
+            }
+            RoutineCaller::Trigger => {
+                self.session.routines.next = Some(EffectOutcome::Failed(error));
+                return;
+            }
+            RoutineCaller::Statement => {}
         }
         if self.session.routines.is_on() {
             self.session.routines.next = Some(EffectOutcome::Failed(error));

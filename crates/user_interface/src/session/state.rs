@@ -17,7 +17,7 @@ use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::isolation::TransactionLevel;
 use crate::sql::parse::{Parsed, QuelOrigin};
-use crate::sql::prepared::Prepared;
+use crate::sql::prepared::{Prepared, StatementForm};
 use crate::sql::session_settings::{SessionSettings, ToldSettings};
 use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
@@ -254,9 +254,14 @@ pub enum TextLanguage {
     Session,
     /// SQL that the session's text has become.
     Sql {
-        /// That was `replace` of QUEL.
-        is_replace: bool,
+        /// What is special about it.
+        form: StatementForm,
     },
+}
+
+impl TextLanguage {
+    /// SQL with nothing special about it.
+    pub const PLAIN: TextLanguage = TextLanguage::Sql { form: StatementForm::Plain };
 }
 
 /// A statement to be compiled, as the client sent it.

@@ -236,7 +236,7 @@ impl Turn<'_> {
             }
             TextLanguage::Session => {
                 self.session.places = None;
-                TextLanguage::Sql { is_replace: false }
+                TextLanguage::PLAIN
             }
             of_sql => of_sql,
         };
@@ -293,6 +293,7 @@ impl Turn<'_> {
             }
             Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,
             Plan::Program(_)
+            | Plan::Firing(_)
             | Plan::Query(_)
             | Plan::Feed(..)
             | Plan::Parts(_)
@@ -325,7 +326,7 @@ impl Turn<'_> {
                 (&other.declared, other.role, &other.path, &other.zone)
                     != (&prepared.declared, prepared.role, &prepared.path, &prepared.zone)
             };
-            all.retain(|other| differs(other) || other.is_replace != prepared.is_replace);
+            all.retain(|other| differs(other) || other.form != prepared.form);
             all.push(prepared.clone());
             self.shared.cached = self.shared.cached + all.len() - before;
         }

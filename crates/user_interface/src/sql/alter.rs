@@ -70,6 +70,8 @@ impl Planner<'_> {
     fn alter(&mut self, operation: &AlterTableOperation, from: Arc<TableSchema>) -> Result<()> {
         let mut to = TableSchema::clone(&from);
         match operation {
+            AlterTableOperation::EnableTrigger { name } => return self.enable_trigger(&from, name, true),
+            AlterTableOperation::DisableTrigger { name } => return self.enable_trigger(&from, name, false),
             AlterTableOperation::AddConstraint { .. }
             | AlterTableOperation::ValidateConstraint { .. }
             | AlterTableOperation::RenameConstraint { .. }

@@ -84,7 +84,7 @@ pub fn compile(
     prepared.role = context.facts.role;
     prepared.path = context.facts.path.clone();
     prepared.zone = context.facts.settings.zone().clone();
-    prepared.is_replace = parsed.is_replace();
+    prepared.form = parsed.form();
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
@@ -127,9 +127,9 @@ fn of_tree(
             let into = into.named(lookup, || relations(statement).iter().any(|name| context.all.is_temporary(name)))?;
             of_queried(&whole, &Arc::new(into), query, declared, context, described)?
         }
-        None => match of_routine(&whole, declared, context)? {
-            Some(prepared) => prepared,
-            None => of_sql(&whole, query, declared, context, described)?,
+        None => match (of_routine(&whole, declared, context)?, of_firing(&whole, declared, context)?) {
+            (Some(prepared), _) | (None, Some(prepared)) => prepared,
+            (None, None) => of_sql(&whole, query, declared, context, described)?,
         },
     };
     if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
@@ -242,6 +242,30 @@ fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Cont
     procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
+/// A statement that fires triggers; `None`: it fires none.
+fn of_firing(whole: &StatementSource, declared: &[Option<Type>], context: &Context) -> Result<Option<Prepared>> {
+    let has_triggers = context.catalog.tables.values().any(|known| !known.table.triggers.is_empty());
+    if whole.parsed.is_row_change || !has_triggers {
+        return Ok(None);
+    }
+    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    let (firing, tag) = match whole.statement {
+        ast::Statement::Insert(insert) => (compiler.firing_insert(insert)?, Tag::Insert),
+        ast::Statement::Update(update) => (compiler.firing_update(update)?, Tag::Update),
+        ast::Statement::Delete(delete) => (compiler.firing_delete(delete)?, Tag::Delete),
+        _ => return Ok(None),
+    };
+    let Some(firing) = firing else { return Ok(None) };
+    let columns = firing.returning.clone();
+    let mut prepared = Prepared::simple(&whole.parsed.text, Plan::Firing(Arc::new(firing)), tag);
+    prepared.columns = columns;
+    prepared.writes = true;
+    prepared.shareable = false;
+    prepared.mentions = mentions_of(whole.statement, &compiler, context);
+    prepared.parameters = compiler.take_parameters()?;
+    Ok(Some(prepared))
+}
+
 fn of_sql(
     whole: &StatementSource,
     expanded: Option<Arc<str>>,
@@ -260,6 +284,8 @@ fn of_sql(
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
+    // What fires triggers is compiled otherwise.
+    compiler.fires_nothing = true;
     let (plan, tag, writes) = match statement {
         ast::Statement::Query(query) => {
             if let Some(prepared) = session_query(&parsed.text, query)? {
@@ -483,7 +509,8 @@ fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Conte
     | Plan::Parts(_)
     | Plan::SetValue(_)
     | Plan::Queried(..)
-    | Plan::Routine(_) = &prepared.plan
+    | Plan::Routine(_)
+    | Plan::Firing(_) = &prepared.plan
     {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
         prepared.calls_routines |= calls_routines(statement, context.all);

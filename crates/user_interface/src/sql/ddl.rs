@@ -52,6 +52,8 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
         S::Truncate(_) => "TRUNCATE TABLE",
         S::DropProcedure { .. } => "DROP PROCEDURE",
         S::DropFunction(_) => "DROP FUNCTION",
+        S::CreateTrigger(_) => "CREATE TRIGGER",
+        S::DropTrigger(_) => "DROP TRIGGER",
         S::Drop { object_type, .. } => match object_type {
             ObjectType::Table => "DROP TABLE",
             ObjectType::Index => "DROP INDEX",
@@ -96,6 +98,8 @@ pub fn plan(
         S::Truncate(truncate) => planner.truncate(truncate)?,
         // Only those that are procedures are planned.
         S::CreateFunction(create) => planner.create_procedure(create)?,
+        S::CreateTrigger(create) => planner.create_trigger(create)?,
+        S::DropTrigger(dropped) => planner.drop_trigger(dropped)?,
         S::DropFunction(dropped) => {
             let cascade = matches!(dropped.drop_behavior, Some(ast::DropBehavior::Cascade));
             for described in &dropped.func_desc {

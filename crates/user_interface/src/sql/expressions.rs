@@ -40,6 +40,8 @@ pub struct Compiler<'a> {
     pub draws: bool,
     /// OVERRIDING of an INSERT.
     pub overriding: Option<Overriding>,
+    /// It is known that the statement fires no triggers.
+    pub fires_nothing: bool,
     /// Whether what is compiled may take values of sequences.
     pub(super) may_draw: bool,
     /// Whether a subquery may lock rows.
@@ -65,6 +67,7 @@ impl<'a> Compiler<'a> {
             relies_on: Vec::new(),
             draws: false,
             overriding: None,
+            fires_nothing: false,
             may_draw: false,
             may_gather: false,
             gathers: Vec::new(),

@@ -16,7 +16,7 @@ use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
-use messages::schema::{Identity, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
+use messages::schema::{Identity, IndexSchema, TableSchema, TableSchemaKind, TriggerEvent, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::sync::Arc;
 use values::{Value, Zone};
@@ -39,6 +39,7 @@ impl Compiler<'_> {
         let versioned = self.table(name)?;
         let table = versioned.table.clone();
         check_is_table(&table)?;
+        self.check_fires_nothing(&table, TriggerEvent::Insert)?;
         let alias = match &insert.table_alias {
             Some(alias) => names::identifier(&alias.alias),
             None => namespace::bare(&table.name).to_owned(),
@@ -107,6 +108,7 @@ impl Compiler<'_> {
         if table.kind() != TableSchemaKind::MaterializedView {
             check_is_table(&table)?;
         }
+        self.check_fires_nothing(&table, TriggerEvent::Insert)?;
         let before = self.overriding.replace(Overriding::System);
         let values = self.drawing(|compiler| compiler.values(&table, targets, false));
         self.overriding = before;

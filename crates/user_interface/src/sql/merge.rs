@@ -17,7 +17,7 @@ use crate::sql::set_clauses::{check_not_given, pairs};
 use crate::sql::types::{Compiled, Stop};
 use messages::TableId;
 use messages::program::{Action, InsertInput, Program};
-use messages::schema::{Identity, TableSchema, VersionedTable};
+use messages::schema::{Identity, TableSchema, TriggerEvent, VersionedTable};
 use sqlparser::ast::{self, Expr, MergeAction, MergeClauseKind, TableFactor};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -86,6 +86,9 @@ pub(super) fn halves(compiler: &mut Compiler, merge: &ast::Merge, made: &[TableI
     }
     let named = compiler.table_factor(&merge.table)?;
     check_is_table(&named.1.table)?;
+    for event in [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete] {
+        compiler.check_fires_nothing(&named.1.table, event)?;
+    }
     check_names(&named.0, &merge.source)?;
     check_clauses(&merge.clauses)?;
     let of_kind = |is_matched: bool| {

@@ -16,7 +16,7 @@ use crate::sql::set_clauses::{check_not_given, pairs};
 use crate::sql::types::{Compiled, Stop, beyond};
 use messages::TableId;
 use messages::program::{AccessPath, Action, Expression, Program, ResultColumn, RowSource};
-use messages::schema::{Column, TableSchema, VersionedTable};
+use messages::schema::{Column, TableSchema, TriggerEvent, VersionedTable};
 use sqlparser::ast::{self, Expr};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ impl Compiler<'_> {
         }
         let named = self.table_factor(&update.table.relation)?;
         check_is_table(&named.1.table)?;
+        self.check_fires_nothing(&named.1.table, TriggerEvent::Update)?;
         let scope = Scope::table(&named.0, &named.1.table);
         let before = self.parameters.clone();
         let others: &[ast::TableWithJoins] = match &update.from {
@@ -119,6 +120,7 @@ impl Compiler<'_> {
         }
         let named = self.table_factor(&target.relation)?;
         check_is_table(&named.1.table)?;
+        self.check_fires_nothing(&named.1.table, TriggerEvent::Delete)?;
         let scope = Scope::table(&named.0, &named.1.table);
         let before = self.parameters.clone();
         let others = delete.using.as_deref().unwrap_or(&[]);

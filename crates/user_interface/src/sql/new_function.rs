@@ -2,7 +2,7 @@
 
 use crate::sql::names;
 use messages::Timestamp;
-use messages::schema::{Catalog, ProcedureSchema};
+use messages::schema::{Catalog, ProcedureSchema, RoutineResult};
 use std::sync::Arc;
 
 /// A function that is to be made.
@@ -17,6 +17,10 @@ pub struct NewFunction {
 impl NewFunction {
     /// A query that has a meaning if the function and its defaults have one.
     pub fn trial(&self) -> Arc<str> {
+        // Nothing calls a function of triggers but triggers.
+        if self.schema.function.as_ref().is_some_and(|known| matches!(known.result, RoutineResult::Trigger)) {
+            return "SELECT NULL".into();
+        }
         let defaults = self.schema.function.as_ref().map_or(0, |function| function.defaults.len());
         let given = self.schema.parameters.iter().take(self.schema.parameters.len() - defaults);
         let arguments: Vec<String> = given.map(|(_, of)| format!("CAST(NULL AS {})", of.unmodified())).collect();

@@ -12,6 +12,7 @@ use crate::sql::locking_syntax;
 use crate::sql::merge_syntax;
 use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
+use crate::sql::prepared::StatementForm;
 use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::table_syntax;
 use crate::sql::temporary_syntax;
@@ -46,6 +47,8 @@ pub struct Parsed {
     pub altered: Option<TableSchemaKind>,
     /// The LIKEs that stood among its columns, if it is CREATE TABLE.
     pub likes: Vec<LikeClause>,
+    /// It changes a row between what triggers do.
+    pub is_row_change: bool,
 }
 
 /// What a statement was before it became SQL.
@@ -61,6 +64,15 @@ impl Parsed {
     /// Whether it is `replace` of QUEL.
     pub fn is_replace(&self) -> bool {
         self.quel.as_ref().is_some_and(|origin| origin.verb == quel::Verb::Replace)
+    }
+
+    /// What is special about it.
+    pub fn form(&self) -> StatementForm {
+        match (self.is_row_change, self.is_replace()) {
+            (true, _) => StatementForm::RowChange,
+            (false, true) => StatementForm::Replace,
+            (false, false) => StatementForm::Plain,
+        }
     }
 }
 
@@ -219,7 +231,9 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None, altered, likes })
+    let (quel, is_row_change) = (None, false);
+    let text = Arc::from(slice);
+    Ok(Parsed { text, statement, concurrently, overriding, into, cursor, quel, altered, likes, is_row_change })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.

@@ -7,6 +7,7 @@ use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
+use crate::sql::fired::FiringStatement;
 use crate::sql::like_syntax::LikeClause;
 use crate::sql::lookup::NameLookup;
 use crate::sql::new_function::NewFunction;
@@ -43,6 +44,8 @@ pub enum Plan {
     Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
     /// As a routine that the session runs.
     Routine(Arc<RoutineCall>),
+    /// Row by row by the session, between what triggers do.
+    Firing(Arc<FiringStatement>),
     /// As several parts.
     Parts(Arc<StatementParts>),
     /// As a schema change, planned when it is executed; with the LIKEs of CREATE TABLE.
@@ -115,13 +118,24 @@ impl Tag {
     }
 }
 
+/// What is special about a statement of SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementForm {
+    /// Nothing.
+    Plain,
+    /// It was `replace` of QUEL, which gives no row two values.
+    Replace,
+    /// It changes a row between what triggers do, and fires none.
+    RowChange,
+}
+
 /// A compiled statement.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Its text.
     pub text: Arc<str>,
-    /// It is `replace` of QUEL, which gives no row two values.
-    pub is_replace: bool,
+    /// What is special about it.
+    pub form: StatementForm,
     /// Types that the client gave its parameters.
     pub declared: Vec<Option<Type>>,
     /// Types of its parameters.
@@ -253,7 +267,7 @@ impl Prepared {
     pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
         Prepared {
             text: text.clone(),
-            is_replace: false,
+            form: StatementForm::Plain,
             declared: Vec::new(),
             parameters: Vec::new(),
             columns: Vec::new(),

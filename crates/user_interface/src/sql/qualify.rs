@@ -381,6 +381,18 @@ impl Qualifier<'_> {
                 })
             }
             S::CreateFunction(create) => self.made(&mut create.name),
+            S::CreateTrigger(create) => {
+                self.existing(NameKind::Relation, &mut create.table_name)?;
+                self.lookup.check_reachable(&own_relation(&create.table_name)?)?;
+                match &mut create.exec_body {
+                    Some(body) => self.existing(NameKind::Procedure, &mut body.func_desc.name),
+                    None => Ok(()),
+                }
+            }
+            S::DropTrigger(dropped) => match &mut dropped.table_name {
+                Some(table) => self.dropped(table, dropped.if_exists),
+                None => Ok(()),
+            },
             S::DropFunction(dropped) => {
                 dropped.func_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
             }

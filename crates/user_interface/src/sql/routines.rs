@@ -45,7 +45,7 @@ pub(super) fn of_do(text: &Arc<str>, block: &DoStatement, context: &Context) -> 
 }
 
 /// Reads the body of a procedure or function, which stands somewhere in a text.
-pub(super) fn program_of(routine: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
+pub fn program_of(routine: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
     let name = Some(namespace::bare(&routine.name).to_owned());
     let parameters = routine.all_parameters().into_iter();
     let parameters = parameters.map(|(_, (name, known))| (name.clone(), known.unmodified())).collect();
@@ -61,11 +61,16 @@ fn returns(function: &FunctionSchema) -> Returns {
         RoutineResult::Value(Type::Void) => Returns::Void,
         RoutineResult::Value(of) => Returns::Value(of.unmodified()),
         RoutineResult::Columns(_) => Returns::Outputs,
+        RoutineResult::Trigger => Returns::Row,
     }
 }
 
 /// A function that a query calls. Errors: those of its body.
 pub fn of_function(function: &ProcedureSchema) -> Result<RoutineCall> {
+    if function.function.as_ref().is_some_and(|function| matches!(function.result, RoutineResult::Trigger)) {
+        let message = "trigger functions can only be called as triggers";
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
     let goes_out = |(_, (mode, _)): &(usize, (char, _))| *mode != 'i';
     let outputs = function.all_parameters().into_iter().enumerate().filter(goes_out);
     Ok(RoutineCall {
@@ -77,7 +82,7 @@ pub fn of_function(function: &ProcedureSchema) -> Result<RoutineCall> {
 }
 
 /// `f(integer,text)`, as messages call a routine.
-pub(super) fn signature(routine: &ProcedureSchema) -> String {
+pub fn signature(routine: &ProcedureSchema) -> String {
     let types: Vec<&str> = routine.inputs().map(|(_, known)| known.base_name()).collect();
     format!("{}({})", namespace::bare(&routine.name), types.join(","))
 }

@@ -19,6 +19,7 @@ use crate::sql::part_builder;
 use crate::sql::procedures::parameter_name;
 use crate::sql::qualify::qualified;
 use crate::sql::routines;
+use crate::sql::triggers::is_trigger;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
 use messages::Key;
@@ -59,7 +60,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
     check_callable(namespace::bare(&names::own_relation(&create.name)?), parameters.len())?;
     let (result, returns_set) = result(create.return_type.as_ref(), columns, &parameters)?;
     match (&result, modes.contains(['o', 'b'])) {
-        (RoutineResult::Value(_), _) => modes.clear(),
+        (RoutineResult::Value(_) | RoutineResult::Trigger, _) => modes.clear(),
         (RoutineResult::Columns(_), true) => {}
         (RoutineResult::Columns(columns), false) => modes.extend(columns.iter().map(|_| 't')),
     }
@@ -204,6 +205,10 @@ fn result(
         (Some(of), []) if is_record => {
             Err(SqlError::unsupported(format!("a function that returns {of} without columns")))
         }
+        (Some(of), []) if is_trigger(&of.to_string()) => match returns_set || !parameters.is_empty() {
+            true => invalid("trigger functions cannot have declared arguments"),
+            false => Ok((RoutineResult::Trigger, false)),
+        },
         (Some(of), []) if of.to_string().eq_ignore_ascii_case("void") => match returns_set {
             true => Err(SqlError::unsupported("a function that returns a set of void")),
             false => Ok((RoutineResult::Value(Type::Void), false)),
@@ -415,6 +420,7 @@ impl Planner<'_> {
         let Some(known) = self.routine_described("function", described, if_exists)? else { return Ok(()) };
         self.check_owns(&known.rights, "function", &name, OwnerReach::Schema)?;
         self.drop_views_calling(&known, cascade)?;
+        self.drop_triggers_calling(&known, cascade)?;
         self.write(CatalogEntry::procedure_key(&name), None);
         Ok(())
     }

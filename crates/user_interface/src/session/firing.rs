@@ -1,0 +1,354 @@
+//! A statement that fires triggers, under way: its rows are found, and changed one by one between what its triggers do.
+//!
+//! Like a routine it says what is to be done, one thing at a time, and goes on with what came of it. Invariants: all rows are found before the first is
+//! changed; a row that a trigger has given up is neither changed nor counted; triggers behind the change of rows fire once all rows are changed (PostgreSQL's
+//! manual, chapter 39).
+
+use crate::sql::fired::FiringStatement;
+use messages::schema::{TriggerEvent, TriggerSchema};
+use plpgsql::machine::RoutineStatement;
+use plpgsql::store::{RecordField, coerce};
+use plpgsql::triggers::TriggerCall;
+use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, StatementAnswer};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use values::{Type, Value, Zone};
+
+/// What is to be done.
+pub enum FiringEffect {
+    /// What a routine asks for as well.
+    Effect(Effect),
+    /// This function is to run: the outcome are its rows.
+    Fire(String, Box<TriggerCall>),
+}
+
+/// A row under way, or changed.
+#[derive(Clone, Debug, Default)]
+struct FiringRow {
+    old: Option<Vec<Value>>,
+    new: Option<Vec<Value>>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FiringStage {
+    /// Triggers before the statement: the place of the next one.
+    Before(usize),
+    /// The next of its queries.
+    Find(usize),
+    /// What is drawn for the row at hand: the place of the next.
+    Draw(usize),
+    /// Triggers before the change of the row at hand.
+    BeforeRow(usize),
+    /// The change of the row.
+    Change,
+    /// Triggers behind the change of rows: the row, and the place of the next trigger.
+    AfterRow(usize, usize),
+    /// Triggers behind the statement.
+    After(usize),
+}
+
+/// What the outcome is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FiringWait {
+    Nothing,
+    Rows,
+    Drawn(usize),
+    /// Whether a trigger fires: its number.
+    Condition(usize),
+    Trigger,
+    Changed,
+}
+
+/// A statement that fires triggers, under way.
+#[derive(Debug)]
+pub struct FiringRun {
+    statement: Arc<FiringStatement>,
+    parameters: Vec<Value>,
+    types: Vec<Option<Type>>,
+    stage: FiringStage,
+    wait: FiringWait,
+    /// Rows that are still to be changed.
+    found: VecDeque<FiringRow>,
+    row: FiringRow,
+    /// Rows that are changed, if triggers fire behind that.
+    changed: Vec<FiringRow>,
+    returned: Vec<Vec<Value>>,
+    count: u64,
+}
+
+impl FiringRun {
+    /// A statement that begins, with these parameters.
+    pub fn new(statement: Arc<FiringStatement>, parameters: Vec<Value>, types: Vec<Option<Type>>) -> FiringRun {
+        FiringRun {
+            statement,
+            parameters,
+            types,
+            stage: FiringStage::Before(0),
+            wait: FiringWait::Nothing,
+            found: VecDeque::new(),
+            row: FiringRow::default(),
+            changed: Vec::new(),
+            returned: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// How many rows are changed.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Goes on with what came of the last effect.
+    pub fn go_on(&mut self, outcome: EffectOutcome, zone: &Zone) -> FiringEffect {
+        let taken = match outcome {
+            EffectOutcome::Failed(error) => Err(error),
+            EffectOutcome::Done => Ok(None),
+            EffectOutcome::Answer(answer) => self.take(answer, zone),
+        };
+        let fires = match taken {
+            Ok(fires) => fires,
+            Err(error) => return FiringEffect::Effect(Effect::Failed(error)),
+        };
+        if let Some(number) = fires {
+            return self.fire(number);
+        }
+        loop {
+            if let Some(effect) = self.next() {
+                return effect;
+            }
+        }
+    }
+
+    /// What came: the number of the trigger that fires now, if its condition was asked for and holds.
+    fn take(&mut self, answer: StatementAnswer, zone: &Zone) -> PlpgsqlResult<Option<usize>> {
+        let StatementAnswer { columns, rows, count, .. } = answer;
+        match std::mem::replace(&mut self.wait, FiringWait::Nothing) {
+            FiringWait::Nothing => {}
+            FiringWait::Rows => {
+                let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
+                for row in rows {
+                    let found = self.split(row, &given, zone)?;
+                    self.found.push_back(found);
+                }
+            }
+            FiringWait::Drawn(place) => {
+                let value = rows.into_iter().next().and_then(|mut row| row.pop());
+                if let (Some(new), Some(value)) = (&mut self.row.new, value) {
+                    new[place] = value;
+                }
+            }
+            FiringWait::Condition(number) => {
+                let holds = rows.first().and_then(|row| row.first()).and_then(Value::as_boolean);
+                return Ok(holds.unwrap_or(false).then_some(number));
+            }
+            FiringWait::Trigger => self.took_row(rows.into_iter().next()),
+            FiringWait::Changed => {
+                self.count += count;
+                self.returned.extend(rows);
+                let has_after = !self.statement.firing(false, true).is_empty();
+                let row = std::mem::take(&mut self.row);
+                if has_after && count > 0 {
+                    self.changed.push(row);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A row of the queries: as it was, and as it is to be, in its columns' types.
+    fn split(&self, row: Vec<Value>, given: &[Type], zone: &Zone) -> PlpgsqlResult<FiringRow> {
+        let types = self.statement.types();
+        let mut row = row;
+        Ok(match self.statement.event {
+            TriggerEvent::Insert => FiringRow { old: None, new: Some(as_stored(row, given, &types, zone)?) },
+            TriggerEvent::Delete => FiringRow { old: Some(row), new: None },
+            TriggerEvent::Update | TriggerEvent::Truncate => {
+                let new = row.split_off(types.len());
+                let given = given.get(types.len()..).unwrap_or_default();
+                FiringRow { old: Some(row), new: Some(as_stored(new, given, &types, zone)?) }
+            }
+        })
+    }
+
+    /// What a trigger before a change has given back: the row as it is to be, or nothing for one that stays as it is.
+    fn took_row(&mut self, given: Option<Vec<Value>>) {
+        let FiringStage::BeforeRow(_) = self.stage else { return };
+        match given {
+            Some(row) if self.statement.event != TriggerEvent::Delete => self.row.new = Some(row),
+            Some(_) => {}
+            None => self.next_row(),
+        }
+    }
+
+    fn next_row(&mut self) {
+        match self.found.pop_front() {
+            Some(row) => {
+                self.row = row;
+                self.stage = FiringStage::Draw(0);
+            }
+            None => self.stage = FiringStage::AfterRow(0, 0),
+        }
+    }
+
+    /// The next thing to do; none: the stage has gone on.
+    fn next(&mut self) -> Option<FiringEffect> {
+        match self.stage {
+            FiringStage::Before(place) => {
+                self.stage = FiringStage::Before(place + 1);
+                match self.statement.firing(true, false).get(place) {
+                    Some(number) => Some(self.consider(*number)),
+                    None => {
+                        self.stage = FiringStage::Find(0);
+                        None
+                    }
+                }
+            }
+            FiringStage::Find(place) => match self.statement.sources.get(place).cloned() {
+                Some(sql) => {
+                    (self.stage, self.wait) = (FiringStage::Find(place + 1), FiringWait::Rows);
+                    let (parameters, types) = (self.parameters.clone(), self.types.clone());
+                    Some(run(RoutineStatement { sql, parameters, types, rows_max: usize::MAX }))
+                }
+                None => {
+                    self.next_row();
+                    None
+                }
+            },
+            FiringStage::Draw(place) => match self.statement.draws.get(place).cloned() {
+                Some((column, sql)) => {
+                    (self.stage, self.wait) = (FiringStage::Draw(place + 1), FiringWait::Drawn(column));
+                    Some(run(RoutineStatement { sql, parameters: Vec::new(), types: Vec::new(), rows_max: 1 }))
+                }
+                None => {
+                    self.stage = FiringStage::BeforeRow(0);
+                    None
+                }
+            },
+            FiringStage::BeforeRow(place) => {
+                self.stage = FiringStage::BeforeRow(place + 1);
+                match self.statement.firing(true, true).get(place) {
+                    Some(number) => Some(self.consider(*number)),
+                    None => {
+                        self.stage = FiringStage::Change;
+                        None
+                    }
+                }
+            }
+            FiringStage::Change => match self.row.old.is_some() || self.row.new.is_some() {
+                true => {
+                    self.wait = FiringWait::Changed;
+                    Some(run(self.change()))
+                }
+                false => {
+                    self.next_row();
+                    None
+                }
+            },
+            FiringStage::AfterRow(row, place) => {
+                let triggers = self.statement.firing(false, true);
+                match (self.changed.get(row), triggers.get(place)) {
+                    (None, _) => {
+                        self.stage = FiringStage::After(0);
+                        None
+                    }
+                    (Some(_), None) => {
+                        self.stage = FiringStage::AfterRow(row + 1, 0);
+                        None
+                    }
+                    (Some(changed), Some(number)) => {
+                        self.row = changed.clone();
+                        self.stage = FiringStage::AfterRow(row, place + 1);
+                        Some(self.consider(*number))
+                    }
+                }
+            }
+            FiringStage::After(place) => {
+                self.stage = FiringStage::After(place + 1);
+                match self.statement.firing(false, false).get(place) {
+                    Some(number) => Some(self.consider(*number)),
+                    None => Some(FiringEffect::Effect(Effect::Done(std::mem::take(&mut self.returned)))),
+                }
+            }
+        }
+    }
+
+    /// The statement that changes the row at hand.
+    fn change(&self) -> RoutineStatement {
+        let (types, key) = (self.statement.types(), self.statement.key());
+        let (mut parameters, mut known) = (Vec::new(), Vec::new());
+        if let Some(new) = &self.row.new {
+            parameters.extend(new.iter().cloned());
+            known.extend(types.iter().map(|of| Some(of.unmodified())));
+        }
+        if let Some(old) = &self.row.old {
+            parameters.extend(key.iter().map(|place| old[*place].clone()));
+            known.extend(key.iter().map(|place| Some(types[*place].unmodified())));
+        }
+        RoutineStatement { sql: Arc::clone(&self.statement.change), parameters, types: known, rows_max: usize::MAX }
+    }
+
+    /// A trigger fires, or its condition is asked for first.
+    fn consider(&mut self, number: usize) -> FiringEffect {
+        let trigger = &self.statement.triggers[number];
+        let Some(condition) = &trigger.condition else { return self.fire(number) };
+        let (mut parameters, mut types) = (Vec::new(), Vec::new());
+        let mut tables = Vec::new();
+        for (name, row) in [("old", &self.row.old), ("new", &self.row.new)] {
+            let Some(row) = row else { continue };
+            let mut cells = Vec::new();
+            for ((value, of), column) in row.iter().zip(self.statement.types()).zip(&self.statement.columns) {
+                parameters.push(value.clone());
+                types.push(Some(of.unmodified()));
+                let column = crate::sql::names::quote(&self.statement.table.columns[*column].name);
+                cells.push(format!("${} AS {column}", parameters.len()));
+            }
+            tables.push(format!("(SELECT {}) AS {name}", cells.join(", ")));
+        }
+        let from = if tables.is_empty() { String::new() } else { format!(" FROM {}", tables.join(", ")) };
+        self.wait = FiringWait::Condition(number);
+        let sql = Arc::from(format!("SELECT ({condition}){from}"));
+        run(RoutineStatement { sql, parameters, types, rows_max: 1 })
+    }
+
+    fn fire(&mut self, number: usize) -> FiringEffect {
+        self.wait = FiringWait::Trigger;
+        let trigger = &self.statement.triggers[number];
+        FiringEffect::Fire(trigger.function.0.clone(), Box::new(self.call(trigger)))
+    }
+
+    fn call(&self, trigger: &TriggerSchema) -> TriggerCall {
+        let table = &self.statement.table;
+        let record = |row: &Option<Vec<Value>>| {
+            let row = row.as_ref().filter(|_| trigger.is_for_rows)?;
+            let fields = row.iter().zip(&self.statement.columns).map(|(value, column)| RecordField {
+                name: table.columns[*column].name.clone(),
+                data_type: table.columns[*column].column_type,
+                value: value.clone(),
+            });
+            Some(fields.collect())
+        };
+        TriggerCall {
+            new: record(&self.row.new),
+            old: record(&self.row.old),
+            name: trigger.name.clone(),
+            when: if trigger.is_before { "BEFORE" } else { "AFTER" },
+            level: if trigger.is_for_rows { "ROW" } else { "STATEMENT" },
+            operation: self.statement.event.word(),
+            relation: table.oid,
+            table: messages::namespace::bare(&table.name).to_owned(),
+            schema: self.statement.schema.clone(),
+            arguments: trigger.arguments.clone(),
+        }
+    }
+}
+
+/// Values of a query, of these types, as those of columns. Errors: those of assignment casts.
+fn as_stored(row: Vec<Value>, given: &[Type], types: &[Type], zone: &Zone) -> PlpgsqlResult<Vec<Value>> {
+    let values = row.into_iter().zip(given).zip(types);
+    values.map(|((value, given), wanted)| coerce(value, *given, *wanted, zone)).collect()
+}
+
+fn run(statement: RoutineStatement) -> FiringEffect {
+    FiringEffect::Effect(Effect::Run(statement))
+}

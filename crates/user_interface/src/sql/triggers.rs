@@ -1,0 +1,249 @@
+//! CREATE, ALTER and DROP TRIGGER, and what of ALTER TABLE is about triggers.
+//!
+//! Invariants: a trigger's function is there as long as the trigger; its condition has a meaning when it is made.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::Planner;
+use crate::sql::names;
+use messages::schema::{
+    CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
+};
+use sqlparser::ast;
+use std::sync::Arc;
+
+fn invalid<T>(message: impl Into<String>) -> Result<T> {
+    Err(SqlError::new(sqlstate::INVALID_OBJECT_DEFINITION, message))
+}
+
+impl Planner<'_> {
+    /// CREATE TRIGGER. Errors: 42710 for a name that is taken, 42P17 for what is no function of triggers, 0A000.
+    pub(super) fn create_trigger(&mut self, create: &ast::CreateTrigger) -> Result<()> {
+        let name = names::own_relation(&create.table_name)?;
+        let table = self.table(&name)?;
+        self.check_has_triggers(&table)?;
+        refuse_unbuilt(create)?;
+        // Cascades fire nothing.
+        if table.foreign_keys.iter().any(|key| changes_rows(key.on_delete) || changes_rows(key.on_update)) {
+            let feature = "a trigger on a table whose rows a foreign key changes or deletes";
+            return Err(SqlError::unsupported(feature));
+        }
+        let made = self.trigger(create, &table)?;
+        let mut changed = TableSchema::clone(&table);
+        match changed.triggers.iter().position(|known| known.name == made.name) {
+            Some(_) if !create.or_replace => {
+                let message = format!("trigger \"{}\" for relation \"{}\" already exists", made.name, table.name);
+                return Err(SqlError::new(sqlstate::DUPLICATE_OBJECT, message));
+            }
+            Some(place) => {
+                let oid = changed.triggers[place].oid;
+                changed.triggers[place] = TriggerSchema { oid, ..made };
+            }
+            None => {
+                let oid = self.next_number();
+                changed.triggers.push(TriggerSchema { oid, ..made });
+            }
+        }
+        // They fire in the order of their names.
+        changed.triggers.sort_by(|left, right| left.name.cmp(&right.name));
+        self.write_table(changed);
+        Ok(())
+    }
+
+    fn check_has_triggers(&self, table: &TableSchema) -> Result<()> {
+        match table.kind() {
+            TableSchemaKind::Table => self.check_owns_table(table),
+            TableSchemaKind::View => Err(SqlError::unsupported("a trigger on a view")),
+            _ => {
+                let message = format!("relation \"{}\" cannot have triggers", table.name);
+                Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    fn trigger(&mut self, create: &ast::CreateTrigger, table: &TableSchema) -> Result<TriggerSchema> {
+        let (events, columns) = events(create, table)?;
+        let is_for_rows = matches!(
+            create.trigger_object,
+            Some(
+                ast::TriggerObjectKind::For(ast::TriggerObject::Row)
+                    | ast::TriggerObjectKind::ForEach(ast::TriggerObject::Row)
+            )
+        );
+        if is_for_rows && events.truncate {
+            return Err(SqlError::unsupported("TRUNCATE FOR EACH ROW triggers"));
+        }
+        let Some(body) = &create.exec_body else { return Err(SqlError::unsupported("a trigger without a function")) };
+        if body.func_desc.args.as_ref().is_some_and(|given| !given.is_empty()) {
+            return Err(SqlError::unsupported("arguments of a trigger"));
+        }
+        Ok(TriggerSchema {
+            name: names::own_relation(&create.name)?,
+            oid: 0,
+            function: self.trigger_function(&body.func_desc.name)?,
+            is_before: create.period == Some(ast::TriggerPeriod::Before),
+            is_for_rows,
+            events,
+            columns,
+            condition: create.condition.as_ref().map(ToString::to_string),
+            arguments: Vec::new(),
+            is_enabled: true,
+        })
+    }
+
+    /// The function of a trigger. Errors: 42883 if there is none, 42P17 for one of another kind.
+    fn trigger_function(&mut self, name: &ast::ObjectName) -> Result<(String, u32)> {
+        let name = names::own_relation(name)?;
+        let Some((known, _)) = self.catalog.procedures.get(&name).cloned() else {
+            return Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {name}() does not exist")));
+        };
+        let is_trigger = known
+            .function
+            .as_ref()
+            .is_some_and(|function| matches!(function.result, RoutineResult::Trigger) && known.parameters.is_empty());
+        if !is_trigger {
+            return invalid(format!("function {name} must return type trigger"));
+        }
+        self.relied.insert(CatalogEntry::procedure_key(&name));
+        Ok((name, known.oid))
+    }
+
+    /// DROP TRIGGER. Errors: 42704 for one that does not exist.
+    pub(super) fn drop_trigger(&mut self, dropped: &ast::DropTrigger) -> Result<()> {
+        let name = names::own_relation(&dropped.trigger_name)?;
+        let Some(on) = &dropped.table_name else { return Err(SqlError::unsupported("DROP TRIGGER without a table")) };
+        let on = names::own_relation(on)?;
+        let known = self.catalog.tables.get(&on).map(|known| known.table.clone());
+        let place = known.as_ref().and_then(|table| table.triggers.iter().position(|known| known.name == name));
+        let (Some(table), Some(place)) = (known.as_ref(), place) else {
+            let message = match known {
+                Some(_) => format!("trigger \"{name}\" for relation \"{on}\" does not exist"),
+                None => format!("relation \"{on}\" does not exist"),
+            };
+            if dropped.if_exists {
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                return Ok(());
+            }
+            let code = if known.is_some() { sqlstate::UNDEFINED_OBJECT } else { sqlstate::UNDEFINED_TABLE };
+            return Err(SqlError::new(code, message));
+        };
+        self.check_owns_table(table)?;
+        let mut changed = TableSchema::clone(table);
+        changed.triggers.remove(place);
+        self.write_table(changed);
+        Ok(())
+    }
+
+    /// ALTER TABLE ... ENABLE or DISABLE TRIGGER. Errors: 42704 for one that does not exist.
+    pub(super) fn enable_trigger(&mut self, table: &Arc<TableSchema>, name: &ast::Ident, enable: bool) -> Result<()> {
+        let word = names::identifier(name);
+        let is_all = name.quote_style.is_none() && matches!(word.as_str(), "all" | "user");
+        let mut changed = TableSchema::clone(table);
+        let mut found = is_all;
+        for trigger in changed.triggers.iter_mut().filter(|known| is_all || known.name == word) {
+            found = true;
+            trigger.is_enabled = enable;
+        }
+        if !found {
+            let message = format!("trigger \"{word}\" for table \"{}\" does not exist", table.name);
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        self.write_table(changed);
+        Ok(())
+    }
+
+    /// Drops the triggers that call a function, or refuses to (2BP01).
+    pub(super) fn drop_triggers_calling(&mut self, known: &ProcedureSchema, cascade: bool) -> Result<()> {
+        let calling = self.triggers_calling(known.oid);
+        if calling.is_empty() {
+            return Ok(());
+        }
+        let what = format!("function {}()", known.name);
+        let named =
+            |(table, trigger): &(Arc<TableSchema>, String)| format!("trigger {trigger} on table {}", table.name);
+        if !cascade {
+            let lines: Vec<String> = calling.iter().map(|one| format!("{} depends on {what}", named(one))).collect();
+            return Err(SqlError::needed(what, lines.join("\n")));
+        }
+        let told: Vec<String> = calling.iter().map(|one| format!("drop cascades to {}", named(one))).collect();
+        self.tell_cascades(&told);
+        for (table, trigger) in calling {
+            let table = self.table(&table.name)?;
+            let mut changed = TableSchema::clone(&table);
+            changed.triggers.retain(|other| other.name != trigger);
+            self.write_table(changed);
+        }
+        Ok(())
+    }
+
+    /// The triggers that call a function, each with its table.
+    fn triggers_calling(&self, function: u32) -> Vec<(Arc<TableSchema>, String)> {
+        let tables = self.catalog.tables.values().map(|known| &known.table);
+        let of_table = |table: &Arc<TableSchema>| {
+            let calling = table.triggers.iter().filter(|known| known.function.1 == function);
+            calling.map(|known| (Arc::clone(table), known.name.clone())).collect::<Vec<_>>()
+        };
+        tables.flat_map(of_table).collect()
+    }
+}
+
+/// Whether a foreign key changes or deletes the rows that refer to another.
+pub(super) fn changes_rows(action: OnChange) -> bool {
+    !matches!(action, OnChange::NoAction | OnChange::Restrict)
+}
+
+/// What is not kept, by its name.
+fn refuse_unbuilt(create: &ast::CreateTrigger) -> Result<()> {
+    let refused = if create.is_constraint {
+        "CREATE CONSTRAINT TRIGGER"
+    } else if create.temporary || create.or_alter || create.statements.is_some() {
+        "this form of CREATE TRIGGER"
+    } else if create.period == Some(ast::TriggerPeriod::InsteadOf) {
+        "INSTEAD OF"
+    } else if create.events.contains(&ast::TriggerEvent::Truncate) {
+        "a trigger for TRUNCATE"
+    } else if !create.referencing.is_empty() {
+        "REFERENCING of a trigger"
+    } else if create.characteristics.is_some() || create.referenced_table_name.is_some() {
+        "a trigger that is put off"
+    } else {
+        return Ok(());
+    };
+    Err(SqlError::unsupported(refused))
+}
+
+/// What a trigger fires for, and the columns of UPDATE OF. Errors: 42703, 42701.
+fn events(create: &ast::CreateTrigger, table: &TableSchema) -> Result<(TriggerEvents, Vec<usize>)> {
+    let (mut events, mut columns) = (TriggerEvents::default(), Vec::new());
+    for event in &create.events {
+        let seen = match event {
+            ast::TriggerEvent::Insert => std::mem::replace(&mut events.insert, true),
+            ast::TriggerEvent::Delete => std::mem::replace(&mut events.delete, true),
+            ast::TriggerEvent::Truncate => std::mem::replace(&mut events.truncate, true),
+            ast::TriggerEvent::Update(of) => {
+                for name in of {
+                    let name = names::identifier(name);
+                    let place = table.columns.iter().position(|column| !column.dropped && column.name == name);
+                    let Some(place) = place else {
+                        let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+                        return Err(SqlError::new(sqlstate::UNDEFINED_COLUMN, message));
+                    };
+                    if columns.contains(&place) {
+                        let message = format!("column \"{name}\" specified more than once");
+                        return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
+                    }
+                    columns.push(place);
+                }
+                std::mem::replace(&mut events.update, true)
+            }
+        };
+        if seen {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "duplicate trigger events specified"));
+        }
+    }
+    Ok((events, columns))
+}
+
+/// Whether the type of a result is that of functions of triggers.
+pub(super) fn is_trigger(written: &str) -> bool {
+    written.eq_ignore_ascii_case("trigger") || written.eq_ignore_ascii_case("pg_catalog.trigger")
+}
