@@ -32,6 +32,9 @@ const TABLE: &[(&str, SetBody)] = &[
     ("regexp_matches", |call| Ok(single(matches_of(call)?.into_iter()))),
     ("pg_timezone_names", zones),
     ("pg_timezone_abbrevs", abbreviations),
+    // No table is a partition.
+    ("pg_partition_ancestors", |_| Ok(single(std::iter::empty()))),
+    ("pg_partition_tree", |_| Ok(single(std::iter::empty()))),
     ("text_to_table", split_plainly),
     ("text_to_table_null", split_plainly),
 ];

@@ -6,7 +6,7 @@ use crate::RoutineCatalog;
 use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::limits::{ELEMENTS_MAX, KEPT_BYTES_MAX};
 use crate::place::VariablePlace;
-use crate::program::{AssignmentTarget, DeclaredType, RoutineVariable};
+use crate::program::{AssignmentTarget, DeclaredType, RoutineProgram, RoutineVariable};
 use crate::sql_text::RoutineText;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -69,6 +69,16 @@ pub(crate) struct BoundText {
     pub sql: Arc<str>,
     pub parameters: Vec<Value>,
     pub types: Vec<Option<Type>>,
+}
+
+impl RoutineProgram {
+    /// Looks for the types of its variables.
+    ///
+    /// # Errors
+    /// 42704, 42P01 and 42703 for those that are not there.
+    pub fn check_types(&self, catalog: &dyn RoutineCatalog) -> PlpgsqlResult<()> {
+        VariableStore::new(&self.variables, catalog).map(drop)
+    }
 }
 
 impl VariableStore {

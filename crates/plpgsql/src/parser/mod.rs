@@ -20,8 +20,9 @@ use crate::program::{
 };
 use crate::references;
 use crate::sql_text::RoutineText;
-use crate::triggers::trigger_variables;
+use crate::triggers::{self, trigger_variables};
 use control::Control;
+use std::borrow::Cow;
 use values::Type;
 
 /// What of a routine is known beside its body.
@@ -79,8 +80,9 @@ impl BodyParser<'_> {
         self.scopes.0.push(BlockNames { label: header.name.clone(), names: Vec::new() });
         if header.returns == Returns::Row {
             for (name, declared) in trigger_variables() {
+                let is_record = matches!(declared, DeclaredType::Record);
                 let number = self.variable(name, declared, false, false)?;
-                self.scopes.innermost().names.push((name.to_owned(), number, false));
+                self.scopes.innermost().names.push((name.to_owned(), number, is_record));
             }
         }
         for (position, (name, data_type)) in header.parameters.iter().enumerate() {
@@ -282,7 +284,8 @@ impl BodyParser<'_> {
     /// A text, which stands there, as an expression.
     fn expression_text(&self, text: &str, start: usize) -> PlpgsqlResult<RoutineText> {
         const BEFORE: &str = "SELECT ";
-        let read = references::read(format!("{BEFORE}{text}"), &self.scopes, true);
+        let text = self.counted_from_one(text);
+        let read = text.and_then(|text| references::read(format!("{BEFORE}{text}"), &self.scopes, true));
         read.map_err(|error| Self::moved(error, start, BEFORE.len()))
     }
 
@@ -292,7 +295,16 @@ impl BodyParser<'_> {
     }
 
     fn statement_text(&self, text: String, start: usize) -> PlpgsqlResult<RoutineText> {
-        references::read(text, &self.scopes, false).map_err(|error| Self::moved(error, start, 0))
+        let text = self.counted_from_one(&text).map(Cow::into_owned);
+        let read = text.and_then(|text| references::read(text, &self.scopes, false));
+        read.map_err(|error| Self::moved(error, start, 0))
+    }
+
+    fn counted_from_one<'b>(&self, text: &'b str) -> PlpgsqlResult<Cow<'b, str>> {
+        match self.program.returns {
+            Returns::Row => triggers::arguments_from_one(text),
+            _ => Ok(Cow::Borrowed(text)),
+        }
     }
 
     /// An error of a text of SQL as one of the body.

@@ -92,7 +92,7 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 11] = [
+const NULL_TEXTS: [&str; 10] = [
     "pg_get_function_arg_default",
     "pg_get_function_sqlbody",
     "pg_get_partition_constraintdef",
@@ -100,7 +100,6 @@ const NULL_TEXTS: [&str; 11] = [
     "pg_get_ruledef",
     "pg_get_statisticsobjdef",
     "pg_get_statisticsobjdef_columns",
-    "pg_get_triggerdef",
     "pg_relation_filepath",
     "pg_describe_object",
     "pg_current_logfile",

@@ -23,6 +23,7 @@ pub enum Cell {
     Number(i64),
     Real(f32),
     Text(String),
+    Bytes(Vec<u8>),
     Numbers(Vec<i64>),
     Texts(Vec<String>),
 }
@@ -59,6 +60,12 @@ impl From<&str> for Cell {
 impl From<String> for Cell {
     fn from(text: String) -> Cell {
         Cell::Text(text)
+    }
+}
+
+impl From<Vec<u8>> for Cell {
+    fn from(bytes: Vec<u8>) -> Cell {
+        Cell::Bytes(bytes)
     }
 }
 
@@ -167,6 +174,7 @@ fn value(cell: &Cell, data_type: &DataType) -> Value {
             Value::Interval(Interval { microseconds: *microseconds, ..Interval::ZERO })
         }
         (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),
+        (Cell::Bytes(bytes), DataType::Binary) => Value::Bytea(bytes.as_slice().into()),
         (Cell::Null, _) => Value::Null,
         (other, _) => panic!("a system catalog has {other:?} in a column of type {data_type}"),
     }

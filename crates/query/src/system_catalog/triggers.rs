@@ -15,15 +15,30 @@ fn all<'a>(catalog: &'a SystemCatalog) -> impl Iterator<Item = (&'a TableSchema,
     catalog.plain_tables().flat_map(|table| table.triggers.iter().map(move |trigger| (table, trigger)))
 }
 
+/// The call of its function, as it is written.
+fn call(catalog: &SystemCatalog, trigger: &TriggerSchema) -> String {
+    let arguments: Vec<String> = trigger.arguments.iter().map(|one| format!("'{}'", one.replace('\'', "''"))).collect();
+    let found = catalog.path().iter().find(|schema| {
+        catalog.catalog.procedures.contains_key(&namespace::within(namespace::bare(&trigger.function.0), **schema))
+    });
+    let name = match found == Some(&namespace::of(&trigger.function.0)) {
+        true => quoted(namespace::bare(&trigger.function.0)),
+        false => catalog.qualified_name(&trigger.function.0),
+    };
+    format!("{name}({})", arguments.join(", "))
+}
+
 /// The rows of `pg_trigger`.
 pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
     let of_one = |(table, trigger): (&TableSchema, &TriggerSchema)| {
-        let columns: Vec<String> = trigger.columns.iter().map(|column| (column + 1).to_string()).collect();
+        let columns: Vec<i64> = trigger.columns.iter().map(|column| *column as i64 + 1).collect();
+        let arguments: Vec<u8> = trigger.arguments.iter().flat_map(|one| one.bytes().chain([0])).collect();
         row! {
             oid: trigger.oid, tgrelid: table.oid, tgparentid: 0, tgname: trigger.name.as_str(), tgfoid: trigger.function.1,
             tgtype: i64::from(trigger.bits()), tgenabled: if trigger.is_enabled { "O" } else { "D" }, tgisinternal: false,
             tgconstrrelid: 0, tgconstrindid: 0, tgconstraint: 0, tgdeferrable: false, tginitdeferred: false,
-            tgnargs: trigger.arguments.len() as i64, tgattr: columns.join(" "), tgqual: trigger.condition.clone(),
+            tgnargs: trigger.arguments.len() as i64,
+            tgargs: arguments, tgattr: columns, tgqual: trigger.condition.clone(),
         }
     };
     all(catalog).map(of_one).collect()
@@ -41,7 +56,7 @@ pub(super) fn information(catalog: &SystemCatalog) -> Vec<Row> {
                 event_manipulation: event.word(), event_object_catalog: database, event_object_schema: schema.as_str(),
                 event_object_table: namespace::bare(&table.name), action_order: 1,
                 action_condition: trigger.condition.as_ref().map(|condition| format!("({condition})")),
-                action_statement: format!("EXECUTE FUNCTION {}()", catalog.name_in_path(&trigger.function.0)),
+                action_statement: format!("EXECUTE FUNCTION {}", call(catalog, trigger)),
                 action_orientation: if trigger.is_for_rows { "ROW" } else { "STATEMENT" },
                 action_timing: if trigger.is_before { "BEFORE" } else { "AFTER" },
             });
@@ -65,8 +80,6 @@ pub fn trigger_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
     let each = if trigger.is_for_rows { "ROW" } else { "STATEMENT" };
     let condition = trigger.condition.as_ref().map_or_else(String::new, |condition| format!(" WHEN (({condition}))"));
     let (name, on) = (quoted(&trigger.name), catalog.qualified_name(&table.name));
-    let function = catalog.name_in_path(&trigger.function.0);
-    Some(format!(
-        "CREATE TRIGGER {name} {when} {events} ON {on} FOR EACH {each}{condition} EXECUTE FUNCTION {function}()"
-    ))
+    let call = call(catalog, trigger);
+    Some(format!("CREATE TRIGGER {name} {when} {events} ON {on} FOR EACH {each}{condition} EXECUTE FUNCTION {call}"))
 }

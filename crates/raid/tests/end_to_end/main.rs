@@ -45,4 +45,5 @@ mod sql_like_postgres;
 mod statements;
 mod temporary_tables;
 mod throwaway_postgres;
+mod triggers;
 mod wire;

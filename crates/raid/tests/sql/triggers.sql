@@ -81,12 +81,86 @@ SELECT through(5);
 --! unsupported
 MERGE INTO parts USING (VALUES (1)) v(id) ON parts.id = v.id WHEN MATCHED THEN DELETE;
 --! unsupported
-INSERT INTO parts VALUES (1, 'a') ON CONFLICT (id) DO UPDATE SET name = 'b';
---! unsupported
 CREATE TRIGGER t AFTER TRUNCATE ON parts EXECUTE FUNCTION note();
 --! unsupported
 CREATE CONSTRAINT TRIGGER t AFTER INSERT ON parts DEFERRABLE FOR EACH ROW EXECUTE FUNCTION note();
 INSERT INTO parts VALUES (2, 'again') ON CONFLICT DO NOTHING;
+-- Arguments, from 0.
+CREATE FUNCTION argued() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE i int := 1; BEGIN INSERT INTO seen (what) VALUES (TG_NARGS || ' ' || TG_ARGV[0] || '|' || TG_ARGV[i + 1] || '|' || coalesce(TG_ARGV[7], 'none') || '|' || array_to_string(TG_ARGV, ',')); NEW.name := TG_ARGV[i]; RETURN NEW; END $$;
+CREATE TRIGGER argued BEFORE UPDATE OF name, price ON parts FOR EACH ROW WHEN (NEW.price > 100) EXECUTE FUNCTION argued('it''s', 42, Name, "Name", 1.50, 'a\b');
+DELETE FROM seen;
+UPDATE parts SET price = 101 WHERE id = 2 RETURNING name;
+SELECT what FROM seen WHERE what LIKE '6%';
+SELECT tgname::text, tgnargs, tgargs, tgtype, tgenabled::text FROM pg_trigger WHERE tgrelid = 'parts'::regclass ORDER BY tgname;
+SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'parts'::regclass ORDER BY tgname;
+SELECT event_object_table::text, trigger_name::text, event_manipulation::text, action_timing::text, action_orientation::text, action_statement::text FROM information_schema.triggers ORDER BY 2, 3;
+SELECT t.tgname::text, CASE WHEN t.tgparentid <> 0 THEN (SELECT u.tgrelid::regclass FROM pg_catalog.pg_trigger AS u, pg_catalog.pg_partition_ancestors(t.tgrelid) WITH ORDINALITY AS a(relid, depth) WHERE u.tgname = t.tgname AND u.tgrelid = a.relid AND u.tgparentid = 0 ORDER BY a.depth LIMIT 1) END AS parent FROM pg_catalog.pg_trigger t WHERE t.tgrelid = 'parts'::regclass ORDER BY 1;
+CREATE TRIGGER t BEFORE INSERT ON parts FOR EACH ROW EXECUTE FUNCTION argued(a.b);
+CREATE TRIGGER t BEFORE INSERT ON parts FOR EACH ROW EXECUTE FUNCTION argued(-1);
+DROP TRIGGER argued ON parts;
+-- What foreign keys do to rows fires triggers; what they leave alone does not keep a table from having some.
+CREATE TABLE kept (id int PRIMARY KEY, part int REFERENCES parts ON DELETE CASCADE);
+CREATE TRIGGER t BEFORE INSERT OR UPDATE ON kept FOR EACH ROW EXECUTE FUNCTION note();
+--! unsupported
+CREATE TRIGGER u AFTER DELETE ON kept FOR EACH ROW EXECUTE FUNCTION note();
+DROP TABLE kept;
+-- An INSERT that may be an UPDATE fires for what it does to each row, and once for both.
+DELETE FROM seen;
+INSERT INTO parts (id, name, price) VALUES (2, 'upserted', 8), (50, 'fresh', 9) ON CONFLICT (id) DO UPDATE SET name = excluded.name || '!', price = parts.price + excluded.price RETURNING id, name, price;
+INSERT INTO parts AS p (id, name) VALUES (50, 'other') ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE p.price > 100;
+INSERT INTO parts (id, name) VALUES (60, 'twice'), (60, 'again') ON CONFLICT (id) DO UPDATE SET name = excluded.name;
+INSERT INTO parts (id, name, price) VALUES (50, 'wrong', 3) ON CONFLICT (id) DO UPDATE SET price = -1;
+INSERT INTO parts (id, name, price) VALUES (50, 'still', 3) ON CONFLICT (id) DO UPDATE SET price = 0;
+INSERT INTO parts (id, name, price) SELECT id, 'all', 1 FROM parts WHERE id IN (2, 50) ON CONFLICT ON CONSTRAINT parts_pkey DO UPDATE SET (name, price) = (excluded.name, DEFAULT);
+--! with 50|drawn|4
+INSERT INTO parts (id, name, price) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET price = $3 + 1, name = $2 RETURNING id, name, price;
+SELECT what FROM seen ORDER BY n;
+SELECT * FROM parts ORDER BY id;
+INSERT INTO parts (id, name) VALUES (50, 'a') ON CONFLICT (id) DO UPDATE SET nowhere = 1;
+INSERT INTO parts (id, name) VALUES (50, 'a') ON CONFLICT (name) DO UPDATE SET name = 'b';
+INSERT INTO parts (id, name) VALUES (50, 'a') ON CONFLICT DO UPDATE SET name = 'b';
+-- Names that another schema of the path has as well.
+CREATE SCHEMA other;
+CREATE TABLE other.parts (id int PRIMARY KEY, name text);
+CREATE TABLE other.things (id int PRIMARY KEY, name text);
+CREATE FUNCTION other.shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := upper(NEW.name) || TG_TABLE_SCHEMA; RETURN NEW; END $$;
+CREATE TRIGGER shout BEFORE INSERT OR UPDATE ON other.things FOR EACH ROW WHEN (NEW.name <> 'quiet') EXECUTE FUNCTION other.shout();
+INSERT INTO other.things VALUES (1, 'a'), (2, 'quiet') RETURNING *;
+SET search_path = other, public;
+UPDATE public.parts SET price = price + 1 WHERE id = 50 RETURNING id, price;
+UPDATE things SET name = name || 'b' RETURNING *;
+INSERT INTO things VALUES (1, 'up') ON CONFLICT (id) DO UPDATE SET name = excluded.name RETURNING *;
+DELETE FROM parts;
+RESET search_path;
+SELECT * FROM other.things ORDER BY id;
+DROP TABLE other.parts, other.things;
+DROP FUNCTION other.shout;
+DROP SCHEMA other;
+-- Columns that are computed, drawn or given.
+CREATE TABLE drawn (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text DEFAULT 'none', twice text GENERATED ALWAYS AS (name || name) STORED);
+CREATE FUNCTION trimmed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := trim(NEW.name); RETURN NEW; END $$;
+CREATE TRIGGER trimmed BEFORE INSERT OR UPDATE ON drawn FOR EACH ROW EXECUTE FUNCTION trimmed();
+INSERT INTO drawn (name) VALUES (' a '), (DEFAULT) RETURNING *;
+INSERT INTO drawn (id, name) VALUES (7, 'b');
+INSERT INTO drawn (id, name) OVERRIDING SYSTEM VALUE VALUES (7, ' b ') RETURNING *;
+INSERT INTO drawn (id, name) OVERRIDING USER VALUE VALUES (70, ' c ') RETURNING *;
+INSERT INTO drawn DEFAULT VALUES RETURNING *;
+UPDATE drawn SET name = ' d ' WHERE id = 1 RETURNING *;
+UPDATE drawn SET twice = 'x';
+INSERT INTO drawn (twice) VALUES (DEFAULT) RETURNING *;
+INSERT INTO drawn (name) SELECT ' e ' RETURNING *;
+INSERT INTO drawn OVERRIDING SYSTEM VALUE VALUES (90, ' f ', DEFAULT) RETURNING *;
+UPDATE drawn SET id = 5 FROM parts WHERE parts.id = drawn.id;
+UPDATE drawn SET name = DEFAULT WHERE id = 7 RETURNING *;
+UPDATE drawn SET id = 3;
+INSERT INTO drawn (name, nowhere) VALUES ('a', 1);
+INSERT INTO drawn (name) VALUES (1, 2);
+INSERT INTO drawn (name) VALUES (true);
+UPDATE drawn SET name = 1 + true;
+--! with 1
+UPDATE drawn SET name = name || 'x' WHERE id = $1 RETURNING id, name;
+DROP TABLE drawn;
+DROP FUNCTION trimmed;
 -- DROP.
 DROP FUNCTION note();
 DROP TRIGGER nowhere ON parts;
@@ -97,4 +171,4 @@ DROP FUNCTION note() CASCADE;
 DELETE FROM parts WHERE id = 8;
 SELECT what FROM seen ORDER BY n;
 DROP TABLE parts, counted, seen;
-DROP FUNCTION counted, note_rows, no_price, no_trigger, stamp, told, through;
+DROP FUNCTION counted, note_rows, no_price, no_trigger, stamp, told, through, argued;

@@ -4,14 +4,16 @@
 //! changed; a row that a trigger has given up is neither changed nor counted; triggers behind the change of rows fire once all rows are changed (PostgreSQL's
 //! manual, chapter 39).
 
+use crate::errors::sqlstate;
 use crate::sql::fired::FiringStatement;
 use messages::schema::{TriggerEvent, TriggerSchema};
 use plpgsql::machine::RoutineStatement;
 use plpgsql::store::{RecordField, coerce};
 use plpgsql::triggers::TriggerCall;
-use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, StatementAnswer};
-use std::collections::VecDeque;
+use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, RoutineError, StatementAnswer};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use values::key::encode_key;
 use values::{Type, Value, Zone};
 
 /// What is to be done.
@@ -40,6 +42,8 @@ enum FiringStage {
     Draw(usize),
     /// Triggers before the change of the row at hand.
     BeforeRow(usize),
+    /// Whether the row at hand is there already.
+    Conflict,
     /// The change of the row.
     Change,
     /// Triggers behind the change of rows: the row, and the place of the next trigger.
@@ -57,6 +61,7 @@ enum FiringWait {
     /// Whether a trigger fires: its number.
     Condition(usize),
     Trigger,
+    Conflict,
     Changed,
 }
 
@@ -73,6 +78,8 @@ pub struct FiringRun {
     row: FiringRow,
     /// Rows that are changed, if triggers fire behind that.
     changed: Vec<FiringRow>,
+    /// Keys of the rows that an INSERT that may be an UPDATE has written.
+    written: HashSet<Vec<u8>>,
     returned: Vec<Vec<Value>>,
     count: u64,
 }
@@ -89,6 +96,7 @@ impl FiringRun {
             found: VecDeque::new(),
             row: FiringRow::default(),
             changed: Vec::new(),
+            written: HashSet::new(),
             returned: Vec::new(),
             count: 0,
         }
@@ -128,8 +136,15 @@ impl FiringRun {
             FiringWait::Rows => {
                 let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
                 for row in rows {
-                    let found = self.split(row, &given, zone)?;
+                    let found = self.split(self.statement.event, row, &given, zone)?;
                     self.found.push_back(found);
+                }
+            }
+            FiringWait::Conflict => {
+                let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
+                match rows.into_iter().next() {
+                    Some(row) => self.took_conflict(row, &given, zone)?,
+                    None => self.stage = FiringStage::Change,
                 }
             }
             FiringWait::Drawn(place) => {
@@ -146,8 +161,11 @@ impl FiringRun {
             FiringWait::Changed => {
                 self.count += count;
                 self.returned.extend(rows);
-                let has_after = !self.statement.firing(false, true).is_empty();
+                let has_after = !self.statement.for_rows(self.row_event(), false).is_empty();
                 let row = std::mem::take(&mut self.row);
+                if let (Some(_), Some(new)) = (&self.statement.conflict, &row.new) {
+                    self.written.insert(self.key_of(new));
+                }
                 if has_after && count > 0 {
                     self.changed.push(row);
                 }
@@ -157,10 +175,10 @@ impl FiringRun {
     }
 
     /// A row of the queries: as it was, and as it is to be, in its columns' types.
-    fn split(&self, row: Vec<Value>, given: &[Type], zone: &Zone) -> PlpgsqlResult<FiringRow> {
+    fn split(&self, event: TriggerEvent, row: Vec<Value>, given: &[Type], zone: &Zone) -> PlpgsqlResult<FiringRow> {
         let types = self.statement.types();
         let mut row = row;
-        Ok(match self.statement.event {
+        Ok(match event {
             TriggerEvent::Insert => FiringRow { old: None, new: Some(as_stored(row, given, &types, zone)?) },
             TriggerEvent::Delete => FiringRow { old: Some(row), new: None },
             TriggerEvent::Update | TriggerEvent::Truncate => {
@@ -171,11 +189,46 @@ impl FiringRun {
         })
     }
 
+    /// A row that is there already is to be changed instead, if it is to be changed at all.
+    fn took_conflict(&mut self, row: Vec<Value>, given: &[Type], zone: &Zone) -> PlpgsqlResult<()> {
+        let mut row = row;
+        let is_changed = row.pop().and_then(|condition| condition.as_boolean()).unwrap_or(false);
+        if !is_changed {
+            self.next_row();
+            return Ok(());
+        }
+        let given = &given[..row.len()];
+        self.row = self.split(TriggerEvent::Update, row, given, zone)?;
+        if self.row.old.as_ref().is_some_and(|old| self.written.contains(&self.key_of(old))) {
+            let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+            let hint =
+                "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+            return Err(RoutineError::new(sqlstate::CARDINALITY_VIOLATION, message).with_hint(hint));
+        }
+        self.stage = FiringStage::BeforeRow(0);
+        Ok(())
+    }
+
+    fn key_of(&self, row: &[Value]) -> Vec<u8> {
+        let key: Vec<Value> = self.statement.key().into_iter().map(|place| row[place].clone()).collect();
+        let mut encoded = Vec::new();
+        encode_key(&key, &mut encoded);
+        encoded
+    }
+
+    /// What is done to the row at hand.
+    fn row_event(&self) -> TriggerEvent {
+        match (&self.statement.conflict, &self.row.old) {
+            (Some(_), Some(_)) => TriggerEvent::Update,
+            _ => self.statement.event,
+        }
+    }
+
     /// What a trigger before a change has given back: the row as it is to be, or nothing for one that stays as it is.
     fn took_row(&mut self, given: Option<Vec<Value>>) {
         let FiringStage::BeforeRow(_) = self.stage else { return };
         match given {
-            Some(row) if self.statement.event != TriggerEvent::Delete => self.row.new = Some(row),
+            Some(row) if self.row_event() != TriggerEvent::Delete => self.row.new = Some(row),
             Some(_) => {}
             None => self.next_row(),
         }
@@ -196,7 +249,7 @@ impl FiringRun {
         match self.stage {
             FiringStage::Before(place) => {
                 self.stage = FiringStage::Before(place + 1);
-                match self.statement.firing(true, false).get(place) {
+                match self.statement.once(true).get(place) {
                     Some(number) => Some(self.consider(*number)),
                     None => {
                         self.stage = FiringStage::Find(0);
@@ -227,13 +280,24 @@ impl FiringRun {
             },
             FiringStage::BeforeRow(place) => {
                 self.stage = FiringStage::BeforeRow(place + 1);
-                match self.statement.firing(true, true).get(place) {
+                match self.statement.for_rows(self.row_event(), true).get(place) {
                     Some(number) => Some(self.consider(*number)),
                     None => {
-                        self.stage = FiringStage::Change;
+                        let may_be_there = self.statement.conflict.is_some() && self.row.old.is_none();
+                        let has_row = self.row.new.is_some();
+                        self.stage = if may_be_there && has_row { FiringStage::Conflict } else { FiringStage::Change };
                         None
                     }
                 }
+            }
+            FiringStage::Conflict => {
+                let (conflict, new) = (self.statement.conflict.as_ref()?, self.row.new.as_ref()?);
+                let (mut parameters, mut types) = (self.parameters.clone(), self.types.clone());
+                parameters.extend(new.iter().cloned());
+                types.extend(self.statement.types().iter().map(|of| Some(of.unmodified())));
+                self.wait = FiringWait::Conflict;
+                let sql = Arc::clone(&conflict.find);
+                Some(run(RoutineStatement { sql, parameters, types, rows_max: 1 }))
             }
             FiringStage::Change => match self.row.old.is_some() || self.row.new.is_some() {
                 true => {
@@ -246,26 +310,27 @@ impl FiringRun {
                 }
             },
             FiringStage::AfterRow(row, place) => {
-                let triggers = self.statement.firing(false, true);
-                match (self.changed.get(row), triggers.get(place)) {
-                    (None, _) => {
-                        self.stage = FiringStage::After(0);
-                        None
-                    }
-                    (Some(_), None) => {
-                        self.stage = FiringStage::AfterRow(row + 1, 0);
-                        None
-                    }
-                    (Some(changed), Some(number)) => {
-                        self.row = changed.clone();
+                let Some(changed) = self.changed.get(row) else {
+                    (self.row, self.stage) = (FiringRow::default(), FiringStage::After(0));
+                    return None;
+                };
+                if place == 0 {
+                    self.row = changed.clone();
+                }
+                match self.statement.for_rows(self.row_event(), false).get(place) {
+                    Some(number) => {
                         self.stage = FiringStage::AfterRow(row, place + 1);
                         Some(self.consider(*number))
+                    }
+                    None => {
+                        self.stage = FiringStage::AfterRow(row + 1, 0);
+                        None
                     }
                 }
             }
             FiringStage::After(place) => {
                 self.stage = FiringStage::After(place + 1);
-                match self.statement.firing(false, false).get(place) {
+                match self.statement.once(false).get(place) {
                     Some(number) => Some(self.consider(*number)),
                     None => Some(FiringEffect::Effect(Effect::Done(std::mem::take(&mut self.returned)))),
                 }
@@ -285,12 +350,16 @@ impl FiringRun {
             parameters.extend(key.iter().map(|place| old[*place].clone()));
             known.extend(key.iter().map(|place| Some(types[*place].unmodified())));
         }
-        RoutineStatement { sql: Arc::clone(&self.statement.change), parameters, types: known, rows_max: usize::MAX }
+        let sql = match (&self.statement.conflict, self.row_event()) {
+            (Some(conflict), TriggerEvent::Update) => &conflict.change,
+            _ => &self.statement.change,
+        };
+        RoutineStatement { sql: Arc::clone(sql), parameters, types: known, rows_max: usize::MAX }
     }
 
     /// A trigger fires, or its condition is asked for first.
     fn consider(&mut self, number: usize) -> FiringEffect {
-        let trigger = &self.statement.triggers[number];
+        let trigger = &self.statement.triggers[number].1;
         let Some(condition) = &trigger.condition else { return self.fire(number) };
         let (mut parameters, mut types) = (Vec::new(), Vec::new());
         let mut tables = Vec::new();
@@ -313,11 +382,11 @@ impl FiringRun {
 
     fn fire(&mut self, number: usize) -> FiringEffect {
         self.wait = FiringWait::Trigger;
-        let trigger = &self.statement.triggers[number];
-        FiringEffect::Fire(trigger.function.0.clone(), Box::new(self.call(trigger)))
+        let (event, trigger) = &self.statement.triggers[number];
+        FiringEffect::Fire(trigger.function.0.clone(), Box::new(self.call(*event, trigger)))
     }
 
-    fn call(&self, trigger: &TriggerSchema) -> TriggerCall {
+    fn call(&self, event: TriggerEvent, trigger: &TriggerSchema) -> TriggerCall {
         let table = &self.statement.table;
         let record = |row: &Option<Vec<Value>>| {
             let row = row.as_ref().filter(|_| trigger.is_for_rows)?;
@@ -334,7 +403,7 @@ impl FiringRun {
             name: trigger.name.clone(),
             when: if trigger.is_before { "BEFORE" } else { "AFTER" },
             level: if trigger.is_for_rows { "ROW" } else { "STATEMENT" },
-            operation: self.statement.event.word(),
+            operation: event.word(),
             relation: table.oid,
             table: messages::namespace::bare(&table.name).to_owned(),
             schema: self.statement.schema.clone(),

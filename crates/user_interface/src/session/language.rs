@@ -83,7 +83,9 @@ impl Turn<'_> {
                 if all.len() > 1 { Err(parse::several()) } else { Ok(all.pop()) }
             }
             TextLanguage::Sql { form } => {
-                parse::check_names(text)?;
+                if form != StatementForm::RowChange {
+                    parse::check_names(text)?;
+                }
                 let mut parsed = parse::statement(text)?;
                 match (form, &mut parsed) {
                     (StatementForm::Replace, Some(parsed)) => {

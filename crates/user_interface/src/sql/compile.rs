@@ -16,7 +16,7 @@ use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::needs;
-use crate::sql::parse::{self, Parsed, Statement};
+use crate::sql::parse::{self, Overriding, Parsed, Statement};
 use crate::sql::part_builder;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
@@ -108,7 +108,7 @@ fn of_tree(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let qualified = qualified(tree, lookup)?;
+    let qualified = if parsed.is_row_change { None } else { qualified(tree, lookup)? };
     let statement = qualified.as_ref().unwrap_or(tree);
     advisory_calls::check(&parsed.text, statement)?;
     let expanded = views::expand(statement, tree.depths().levels, context.catalog, context.facts.settings.zone())?;
@@ -127,9 +127,9 @@ fn of_tree(
             let into = into.named(lookup, || relations(statement).iter().any(|name| context.all.is_temporary(name)))?;
             of_queried(&whole, &Arc::new(into), query, declared, context, described)?
         }
-        None => match (of_routine(&whole, declared, context)?, of_firing(&whole, declared, context)?) {
-            (Some(prepared), _) | (None, Some(prepared)) => prepared,
-            (None, None) => of_sql(&whole, query, declared, context, described)?,
+        None => match of_routine(&whole, declared, context)? {
+            Some(prepared) => prepared,
+            None => firing(of_sql(&whole, query, declared, context, described)?, &whole, declared, context)?,
         },
     };
     if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
@@ -242,28 +242,27 @@ fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Cont
     procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
-/// A statement that fires triggers; `None`: it fires none.
-fn of_firing(whole: &StatementSource, declared: &[Option<Type>], context: &Context) -> Result<Option<Prepared>> {
+/// What a statement that may fire triggers is compiled to: without them, it would be this.
+fn firing(
+    prepared: Prepared,
+    whole: &StatementSource,
+    declared: &[Option<Type>],
+    context: &Context,
+) -> Result<Prepared> {
     let has_triggers = context.catalog.tables.values().any(|known| !known.table.triggers.is_empty());
-    if whole.parsed.is_row_change || !has_triggers {
-        return Ok(None);
+    if whole.parsed.is_row_change || prepared.undescribed || !has_triggers {
+        return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    let (firing, tag) = match whole.statement {
-        ast::Statement::Insert(insert) => (compiler.firing_insert(insert)?, Tag::Insert),
-        ast::Statement::Update(update) => (compiler.firing_update(update)?, Tag::Update),
-        ast::Statement::Delete(delete) => (compiler.firing_delete(delete)?, Tag::Delete),
-        _ => return Ok(None),
+    compiler.overriding = whole.parsed.overriding;
+    let firing = match whole.statement {
+        ast::Statement::Insert(insert) => compiler.firing_insert(insert, &prepared)?,
+        ast::Statement::Update(update) => compiler.firing_update(update)?,
+        ast::Statement::Delete(delete) => compiler.firing_delete(delete)?,
+        _ => None,
     };
-    let Some(firing) = firing else { return Ok(None) };
-    let columns = firing.returning.clone();
-    let mut prepared = Prepared::simple(&whole.parsed.text, Plan::Firing(Arc::new(firing)), tag);
-    prepared.columns = columns;
-    prepared.writes = true;
-    prepared.shareable = false;
-    prepared.mentions = mentions_of(whole.statement, &compiler, context);
-    prepared.parameters = compiler.take_parameters()?;
-    Ok(Some(prepared))
+    let Some(firing) = firing else { return Ok(prepared) };
+    Ok(Prepared { plan: Plan::Firing(Arc::new(firing)), shareable: false, ..prepared })
 }
 
 fn of_sql(
@@ -286,6 +285,7 @@ fn of_sql(
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
     // What fires triggers is compiled otherwise.
     compiler.fires_nothing = true;
+    compiler.overriding = parsed.overriding.or(parsed.is_row_change.then_some(Overriding::System));
     let (plan, tag, writes) = match statement {
         ast::Statement::Query(query) => {
             if let Some(prepared) = session_query(&parsed.text, query)? {
@@ -303,7 +303,6 @@ fn of_sql(
         }
         ast::Statement::Insert(insert) => {
             let fed = described.map(|(columns, _)| columns.len());
-            compiler.overriding = parsed.overriding;
             let insertion = compiler.insert(insert, context.made, fed).map_err(Stop::into_error)?;
             (inserted_plan(insertion, &mut compiler)?, Tag::Insert, true)
         }

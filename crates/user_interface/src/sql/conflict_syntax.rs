@@ -3,6 +3,7 @@
 //! Invariant: what is no name becomes one in brackets, which no name of SQL's is. The statement stays a tree of the parser's.
 
 use crate::sql::places::Cursor;
+use crate::sql::words::is;
 use sqlparser::ast::Ident;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
@@ -30,10 +31,6 @@ pub(super) fn part(name: &Ident) -> ConflictPart<'_> {
         (Some(BRACKET), None) => ConflictPart::Text(&name.value),
         _ => ConflictPart::Name(name),
     }
-}
-
-fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 /// How much deeper in parentheses the next token is.

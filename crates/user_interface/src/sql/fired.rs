@@ -4,18 +4,20 @@
 //! written row by row, by a statement that fires nothing itself. Invariant: rows of the query have all columns of the table, in their order: as they were
 //! (but for INSERT), then as they are to be (but for DELETE).
 
-use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::insert::split;
+use crate::errors::{Result, SqlError};
+use crate::sql::conflict_syntax::{ConflictPart, part};
+use crate::sql::expressions::Compiler;
 use crate::sql::names;
-use crate::sql::parse;
+use crate::sql::parse::{self, Overriding};
+use crate::sql::prepared::Prepared;
 use crate::sql::sequences;
-use crate::sql::set_clauses::{check_not_given, pairs};
+use crate::sql::set_clauses::{no_column, pairs, width};
 use crate::sql::types::Stop;
 use messages::namespace;
-use messages::program::ResultColumn;
-use messages::schema::{TableSchema, TriggerEvent, TriggerSchema, VersionedTable};
+use messages::program::ConflictKey;
+use messages::schema::{IndexKey, IndexKeyPart, TableSchema, TriggerEvent, TriggerSchema};
 use sqlparser::ast::{self, Expr};
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Type;
@@ -37,10 +39,20 @@ pub struct FiringStatement {
     pub draws: Vec<(usize, Arc<str>)>,
     /// The statement that changes one: its parameters are the values of what the row has, or is to have, and then those of its key.
     pub change: Arc<str>,
-    /// The columns that it returns.
-    pub returning: Vec<ResultColumn>,
-    /// The triggers, by name.
-    pub triggers: Vec<TriggerSchema>,
+    /// ON CONFLICT DO UPDATE.
+    pub conflict: Option<FiringConflict>,
+    /// The triggers of each event, by name: of an INSERT that may be an UPDATE those of INSERT first.
+    pub triggers: Vec<(TriggerEvent, TriggerSchema)>,
+}
+
+/// What an INSERT does with a row that is there already.
+#[derive(Clone, Debug)]
+pub struct FiringConflict {
+    /// Finds that row: as it is, as it is to become, and whether it is to be changed. Its parameters are those of the statement, and then the row's that was to be
+    /// inserted.
+    pub find: Arc<str>,
+    /// The statement that changes it.
+    pub change: Arc<str>,
 }
 
 impl FiringStatement {
@@ -55,22 +67,35 @@ impl FiringStatement {
         self.table.primary_key.iter().filter_map(place).collect()
     }
 
-    /// The triggers that fire before or behind it, for rows or once.
-    pub fn firing(&self, is_before: bool, is_for_rows: bool) -> Vec<usize> {
-        let fires = |known: &TriggerSchema| known.is_before == is_before && known.is_for_rows == is_for_rows;
+    /// The triggers that fire once, before or behind it.
+    pub fn once(&self, is_before: bool) -> Vec<usize> {
+        let fires = |known: &TriggerSchema| known.is_before == is_before && !known.is_for_rows;
+        let mut all: Vec<usize> = (0..self.triggers.len()).filter(|place| fires(&self.triggers[*place].1)).collect();
+        if !is_before {
+            // Those of the event that the statement is come last.
+            all.sort_by_key(|place| self.triggers[*place].0 == self.event);
+        }
+        all
+    }
+
+    /// The triggers that fire before or behind an event for each row.
+    pub fn for_rows(&self, event: TriggerEvent, is_before: bool) -> Vec<usize> {
+        let fires = |(of, known): &(TriggerEvent, TriggerSchema)| {
+            *of == event && known.is_before == is_before && known.is_for_rows
+        };
         (0..self.triggers.len()).filter(|place| fires(&self.triggers[*place])).collect()
     }
 }
 
 /// The triggers of a table that an event fires. `changed`: the columns that an UPDATE names.
-pub fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Vec<TriggerSchema> {
+fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Vec<(TriggerEvent, TriggerSchema)> {
     let fires = |known: &&TriggerSchema| {
         let is_named = known.columns.is_empty()
             || event != TriggerEvent::Update
             || known.columns.iter().any(|column| changed.contains(column));
         known.is_enabled && known.events.has(event) && is_named
     };
-    table.triggers.iter().filter(fires).cloned().collect()
+    table.triggers.iter().filter(fires).map(|known| (event, known.clone())).collect()
 }
 
 fn live(table: &TableSchema) -> Vec<usize> {
@@ -135,19 +160,6 @@ impl Compiler<'_> {
         known.map_or_else(|| namespace::PUBLIC.to_owned(), |known| known.name.clone())
     }
 
-    /// The columns of RETURNING.
-    fn returned_columns(
-        &mut self,
-        list: Option<&[ast::SelectItem]>,
-        alias: &str,
-        versioned: &VersionedTable,
-    ) -> Result<Vec<ResultColumn>> {
-        let scope = Scope::table(alias, &versioned.table);
-        let named = (alias.to_owned(), versioned.clone());
-        let outputs = self.select_list(list.unwrap_or(&[]), &scope, Some(&named)).map_err(Stop::into_error)?;
-        Ok(split(outputs).1)
-    }
-
     /// UPDATE; `None`: it fires nothing.
     pub fn firing_update(&mut self, update: &ast::Update) -> Result<Option<FiringStatement>> {
         let named = self.table_factor(&update.table.relation).map_err(Stop::into_error)?;
@@ -164,39 +176,33 @@ impl Compiler<'_> {
         }
         check_keyed(table)?;
         let columns = live(table);
-        let mut outputs: Vec<String> =
-            columns.iter().map(|column| format!("{}.{}", names::quote(alias), quoted(table, *column))).collect();
-        for column in &columns {
-            let given = pairs.iter().find(|(known, _)| known == column);
-            if given.is_some() {
-                check_not_given(table, *column, false)?;
-            }
-            outputs.push(match given {
-                Some((_, value)) => self.given(value, table, *column),
-                None => format!("{}.{}", names::quote(alias), quoted(table, *column)),
-            });
-        }
+        let outputs = self.before_and_after(alias, table, &columns, &pairs);
         let others: &[ast::TableWithJoins] = match &update.from {
             None => &[],
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
         };
         let sources = vec![source(&outputs, &update.table.relation, others, update.selection.as_ref())];
-        let sets = columns.iter().enumerate();
-        let sets: Vec<String> =
-            sets.map(|(place, column)| format!("{} = ${}", quoted(table, *column), place + 1)).collect();
-        let change = format!(
-            "UPDATE {} AS {} SET {} WHERE {}{}",
-            names::quote(&table.name),
-            names::quote(alias),
-            sets.join(", "),
-            is_key(table, columns.len()),
-            returning(update.returning.as_deref())?
-        );
-        let returning = self.returned_columns(update.returning.as_deref(), alias, versioned)?;
+        let change = update_of_row(table, alias, &columns, &returning(update.returning.as_deref())?);
         let (schema, event) = (self.schema_of(table), TriggerEvent::Update);
-        let table = Arc::clone(table);
-        let (draws, change) = (Vec::new(), change.into());
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
+        let (table, draws, conflict) = (Arc::clone(table), Vec::new(), None);
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
+    }
+
+    /// All columns as they are, then as they are to become, as expressions.
+    fn before_and_after(
+        &self,
+        alias: &str,
+        table: &TableSchema,
+        columns: &[usize],
+        pairs: &[(usize, Cow<Expr>)],
+    ) -> Vec<String> {
+        let named = |column: &usize| format!("{}.{}", names::quote(alias), quoted(table, *column));
+        let mut outputs: Vec<String> = columns.iter().map(named).collect();
+        outputs.extend(columns.iter().map(|column| match pairs.iter().find(|(known, _)| known == column) {
+            Some((_, value)) => self.given(value, table, *column),
+            None => named(column),
+        }));
+        outputs
     }
 
     /// DELETE; `None`: it fires nothing.
@@ -225,65 +231,106 @@ impl Compiler<'_> {
             is_key(table, 0),
             returning(delete.returning.as_deref())?
         );
-        let returning = self.returned_columns(delete.returning.as_deref(), alias, versioned)?;
         let (schema, event) = (self.schema_of(table), TriggerEvent::Delete);
-        let table = Arc::clone(table);
-        let (draws, change) = (Vec::new(), change.into());
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
+        let (table, draws, change, conflict) = (Arc::clone(table), Vec::new(), change.into(), None);
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
     }
 
-    /// INSERT; `None`: it fires nothing.
-    pub fn firing_insert(&mut self, insert: &ast::Insert) -> Result<Option<FiringStatement>> {
+    /// INSERT; `None`: it fires nothing. `bare`: what it would be without triggers.
+    pub fn firing_insert(&mut self, insert: &ast::Insert, bare: &Prepared) -> Result<Option<FiringStatement>> {
         let ast::TableObject::TableName(name) = &insert.table else { return Ok(None) };
         let versioned = self.table(name).map_err(Stop::into_error)?;
         let table = &versioned.table;
-        let triggers = fired(table, TriggerEvent::Insert, &[]);
-        let updates = matches!(&insert.on, Some(ast::OnInsert::OnConflict(on)) if matches!(on.action, ast::OnConflictAction::DoUpdate(_)));
-        if updates && !table.triggers.is_empty() {
-            return Err(SqlError::unsupported("ON CONFLICT DO UPDATE on a table with triggers"));
-        }
-        if triggers.is_empty() {
-            return Ok(None);
-        }
-        let columns = live(table);
-        let targets: Vec<usize> = match insert.columns.as_slice() {
-            [] => columns.clone(),
-            listed => {
-                let place = |name: &ast::ObjectName| -> Result<usize> {
-                    let name = names::own_relation(name)?;
-                    let found = columns.iter().find(|column| table.columns[**column].name == name);
-                    found.copied().ok_or_else(|| crate::sql::set_clauses::no_column(table, &name))
-                };
-                listed.iter().map(place).collect::<Result<_>>()?
-            }
-        };
-        let (sources, draws) = self.inserted_rows(insert.source.as_deref(), table, &columns, &targets)?;
         let alias = match &insert.table_alias {
             Some(alias) => names::identifier(&alias.alias),
             None => namespace::bare(&table.name).to_owned(),
         };
+        let columns = live(table);
+        let mut triggers = fired(table, TriggerEvent::Insert, &[]);
+        let on = match &insert.on {
+            Some(ast::OnInsert::OnConflict(on)) => Some(on),
+            _ => None,
+        };
+        let returned = returning(insert.returning.as_deref())?;
+        let (mut conflict, mut kept) = (None, String::new());
+        match on.map(|on| (on, &on.action)) {
+            Some((on, ast::OnConflictAction::DoUpdate(update))) => {
+                let pairs = pairs(&update.assignments, table, parse::expression).map_err(Stop::into_error)?;
+                let changed: Vec<usize> = pairs.iter().map(|(column, _)| *column).collect();
+                triggers.extend(fired(table, TriggerEvent::Update, &changed));
+                if !triggers.is_empty() {
+                    check_keyed(table)?;
+                    let mut outputs = self.before_and_after(&alias, table, &columns, &pairs);
+                    let condition = update.selection.as_ref().map_or_else(|| "true".to_owned(), ToString::to_string);
+                    outputs.push(format!("({condition})"));
+                    let key = self.conflict_columns(on, table)?;
+                    let find = find_conflict(table, &alias, &columns, &key, &outputs, bare.parameters.len());
+                    let change = update_of_row(table, &alias, &columns, &returned);
+                    conflict = Some(FiringConflict { find, change });
+                }
+            }
+            Some((on, ast::OnConflictAction::DoNothing)) => {
+                check_plain_target(on)?;
+                kept = format!(" {on}");
+            }
+            None => {}
+        }
+        if triggers.is_empty() {
+            return Ok(None);
+        }
+        let place = |name: &ast::ObjectName| -> Result<usize> {
+            let name = names::own_relation(name)?;
+            table.column(&name).ok_or_else(|| no_column(table, &name))
+        };
+        let mut targets: Vec<usize> = match insert.columns.as_slice() {
+            [] => (0..table.columns.len()).filter(|column| !table.columns[*column].dropped).collect(),
+            listed => listed.iter().map(place).collect::<Result<_>>()?,
+        };
+        let width = match bare.source.len() {
+            0 => insert.source.as_deref().and_then(|source| width(&source.body)),
+            described => Some(described),
+        };
+        targets.truncate(width.unwrap_or(targets.len()));
+        let (sources, draws) = self.inserted_rows(insert.source.as_deref(), table, &columns, &targets)?;
         let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
         let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
-        let conflict = insert.on.as_ref().map_or_else(String::new, ToString::to_string);
         let change = format!(
-            "INSERT INTO {} AS {} ({}) OVERRIDING SYSTEM VALUE VALUES ({}){conflict}{}",
+            "INSERT INTO {} AS {} ({}) OVERRIDING SYSTEM VALUE VALUES ({}){kept}{returned}",
             names::quote(&table.name),
             names::quote(&alias),
             named.join(", "),
             values.join(", "),
-            returning(insert.returning.as_deref())?
         );
-        let returning = self.returned_columns(insert.returning.as_deref(), &alias, &versioned)?;
         let (schema, event) = (self.schema_of(table), TriggerEvent::Insert);
-        let table = Arc::clone(table);
-        let change = change.into();
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, returning, triggers }))
+        let (table, change) = (Arc::clone(table), change.into());
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
+    }
+
+    /// The columns of the key that ON CONFLICT DO UPDATE names. Errors: 0A000 for one that is not of columns alone.
+    fn conflict_columns(&self, on: &ast::OnConflict, table: &TableSchema) -> Result<Vec<usize>> {
+        check_plain_target(on)?;
+        let keys = self.conflict_keys(on, table).map_err(Stop::into_error)?;
+        let index = match keys.first() {
+            Some(ConflictKey::Index(place)) if !keys.contains(&ConflictKey::PrimaryKey) => &table.indexes[*place],
+            _ => return Ok(table.primary_key.clone()),
+        };
+        let column = |key: &IndexKey| match key.part {
+            IndexKeyPart::Column(column) => Some(column),
+            IndexKeyPart::Expression(_) => None,
+        };
+        let columns: Option<Vec<usize>> = index.keys.iter().map(column).collect();
+        columns.filter(|_| index.predicate.is_none()).ok_or_else(beyond_columns)
     }
 
     /// What a column is set to, as an expression of a query: DEFAULT is what it stands for.
     fn given(&self, value: &Expr, table: &TableSchema, column: usize) -> String {
         let is_default = matches!(value, Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default"));
         if is_default { default(table, column) } else { format!("({value})") }
+    }
+
+    /// Whether the values that are given for a column are not taken: OVERRIDING USER VALUE.
+    fn is_overridden(&self, table: &TableSchema, column: usize) -> bool {
+        self.overriding == Some(Overriding::User) && table.columns[column].identity.is_some()
     }
 
     /// The queries that find the rows of an INSERT: all columns, with defaults for those that it does not name; and what is still to be drawn.
@@ -296,6 +343,7 @@ impl Compiler<'_> {
     ) -> Result<(Vec<Arc<str>>, Vec<(usize, Arc<str>)>)> {
         let of_row = |row: &[Expr]| -> Arc<str> {
             let cell = |column: &usize| match targets.iter().position(|target| target == column) {
+                Some(_) if self.is_overridden(table, *column) => default(table, *column),
                 Some(place) if place < row.len() => self.given(&row[place], table, *column),
                 _ => default(table, *column),
             };
@@ -304,17 +352,14 @@ impl Compiler<'_> {
         };
         let Some(source) = source else { return Ok((vec![of_row(&[])], Vec::new())) };
         if let (ast::SetExpr::Values(values), None) = (source.body.as_ref(), &source.with) {
-            if values.rows.iter().any(|row| row.len() > targets.len()) {
-                let message = "INSERT has more expressions than target columns";
-                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
-            }
             // A row alone may draw from sequences.
             return Ok((values.rows.iter().map(|row| of_row(row)).collect(), Vec::new()));
         }
         let named: Vec<String> = (0..targets.len()).map(|place| format!("\"\u{1f}{place}\"")).collect();
         let (mut cells, mut draws) = (Vec::new(), Vec::new());
         for (at, column) in columns.iter().enumerate() {
-            cells.push(match targets.iter().position(|target| target == column) {
+            let given = targets.iter().position(|target| target == column);
+            cells.push(match given.filter(|_| !self.is_overridden(table, *column)) {
                 Some(place) => named[place].clone(),
                 None if draws_of(table, *column) => {
                     draws.push((at, format!("SELECT {}", default(table, *column)).into()));
@@ -353,4 +398,52 @@ fn source(
         sql.push_str(&format!(" WHERE {condition}"));
     }
     sql.into()
+}
+
+/// The statement that changes one row: parameters are its columns, and then those of its key as it was.
+fn update_of_row(table: &TableSchema, alias: &str, columns: &[usize], returning: &str) -> Arc<str> {
+    let sets = columns.iter().enumerate();
+    let sets: Vec<String> =
+        sets.map(|(place, column)| format!("{} = ${}", quoted(table, *column), place + 1)).collect();
+    let (name, alias, sets) = (names::quote(&table.name), names::quote(alias), sets.join(", "));
+    format!("UPDATE {name} AS {alias} SET {sets} WHERE {}{returning}", is_key(table, columns.len())).into()
+}
+
+/// The query of [`FiringConflict::find`]: the row is `excluded` there.
+fn find_conflict(
+    table: &TableSchema,
+    alias: &str,
+    columns: &[usize],
+    key: &[usize],
+    outputs: &[String],
+    parameters: usize,
+) -> Arc<str> {
+    let cells = columns.iter().enumerate();
+    let cells = cells.map(|(place, column)| format!("${} AS {}", parameters + place + 1, quoted(table, *column)));
+    let alias = names::quote(alias);
+    let alike = key.iter().map(|column| {
+        let column = quoted(table, *column);
+        format!("{alias}.{column} = excluded.{column}")
+    });
+    format!(
+        "SELECT {} FROM {} AS {alias}, (SELECT {}) AS excluded WHERE {}",
+        outputs.join(", "),
+        names::quote(&table.name),
+        cells.collect::<Vec<_>>().join(", "),
+        alike.collect::<Vec<_>>().join(" AND ")
+    )
+    .into()
+}
+
+/// 0A000 for a target that is not of columns alone.
+fn check_plain_target(on: &ast::OnConflict) -> Result<()> {
+    let Some(ast::ConflictTarget::Columns(parts)) = &on.conflict_target else { return Ok(()) };
+    match parts.iter().all(|name| matches!(part(name), ConflictPart::Name(_))) {
+        true => Ok(()),
+        false => Err(beyond_columns()),
+    }
+}
+
+fn beyond_columns() -> Box<SqlError> {
+    SqlError::unsupported("ON CONFLICT with an expression or a condition on a table with triggers")
 }

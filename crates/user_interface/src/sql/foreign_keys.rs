@@ -9,6 +9,7 @@ use crate::sql::definitions::default_expression;
 use crate::sql::denials::denied_for;
 use crate::sql::expressions::Compiler;
 use crate::sql::names;
+use crate::sql::triggers::check_cascades;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ForeignKeyReference, Program};
@@ -282,6 +283,7 @@ impl Planner<'_> {
             is_valid,
         };
         table.foreign_keys.push(key);
+        check_cascades(table)?;
         if parent.oid != table.oid {
             // What changes it was compiled without the new foreign key.
             self.write_table(TableSchema::clone(&parent));

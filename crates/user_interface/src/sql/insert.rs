@@ -11,7 +11,7 @@ use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::{check_not_given, no_column, pairs};
+use crate::sql::set_clauses::{always, check_not_given, check_not_set, no_column, pairs};
 use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
@@ -215,7 +215,7 @@ impl Compiler<'_> {
                 if is_default(expression) {
                     return Ok(self.default_of(table, *target)?);
                 }
-                check_not_given(table, *target, true)?;
+                check_not_given(table, *target)?;
                 if self.overriding != Some(Overriding::System) {
                     check_identity(table, *target)?;
                 }
@@ -233,7 +233,7 @@ impl Compiler<'_> {
                 let given = targets.iter().position(|target| *target == column);
                 let given = given.filter(|_| !(is_identity && self.overriding == Some(Overriding::User)));
                 if cast && given.is_some() {
-                    check_not_given(table, column, true)?;
+                    check_not_given(table, column)?;
                     if self.overriding.is_none() {
                         check_identity(table, column)?;
                     }
@@ -271,8 +271,9 @@ impl Compiler<'_> {
         default
     }
 
-    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
-        let targets = match &on.conflict_target {
+    /// The keys that a target of ON CONFLICT means; none: any. Errors: 42704, 42P10.
+    pub(super) fn conflict_keys(&self, on: &ast::OnConflict, table: &TableSchema) -> Compiled<Vec<ConflictKey>> {
+        Ok(match &on.conflict_target {
             None => Vec::new(),
             Some(ast::ConflictTarget::Columns(parts)) => self.inferred_keys(table, parts)?,
             Some(ast::ConflictTarget::OnConstraint(name)) => {
@@ -290,7 +291,11 @@ impl Compiler<'_> {
                     })?)]
                 }
             }
-        };
+        })
+    }
+
+    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
+        let targets = self.conflict_keys(on, table)?;
         let update = match &on.action {
             ast::OnConflictAction::DoNothing => None,
             ast::OnConflictAction::DoUpdate(_) if targets.is_empty() => {
@@ -333,11 +338,9 @@ impl Compiler<'_> {
             let expression = if is_default(value) {
                 self.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
             } else {
-                check_not_given(table, column, false)?;
-                if table.columns[column].identity == Some(Identity::Always) {
-                    let name = &table.columns[column].name;
-                    let message = format!("column \"{name}\" can only be updated to DEFAULT");
-                    return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
+                // What triggers make of a row is written as it is.
+                if self.overriding != Some(Overriding::System) {
+                    check_not_set(table, column)?;
                 }
                 let typed = self.drawing(|compiler| compiler.handed_on(value, scope))?;
                 assigned(self, typed, table, column)?
@@ -358,10 +361,6 @@ pub(super) fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
     Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
         .with_detail(always(&column.name))
         .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
-}
-
-pub(super) fn always(column: &str) -> String {
-    format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.")
 }
 
 /// The positions of a table's columns by name; none named: all. Errors: 42703, 42701.

@@ -4,7 +4,7 @@ use crate::errors::Result;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::places::unexpected;
-use crate::sql::words::Words;
+use crate::sql::words::{Words, is};
 use messages::schema::TableSchema;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::BTreeMap;
@@ -96,10 +96,6 @@ impl LikeClause {
         lookup.check_reachable(&table)?;
         Ok(LikeClause { table, ..self.clone() })
     }
-}
-
-fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 /// Where the columns of CREATE TABLE begin, behind the parenthesis.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: tokens are moved, left out or repeated, never made of text that the client has not sent; the places in them stay.
 
+use crate::sql::words::is;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ impl LockingClause {
 }
 
 fn clause_at(tokens: &[TokenWithSpan], at: usize) -> Option<LockingClause> {
-    let word = |at: usize, word: &str| is_word(tokens.get(at), word);
+    let word = |at: usize, word: &str| is(tokens.get(at), word);
     if !word(at, "for") {
         return None;
     }
@@ -108,7 +109,7 @@ fn clause_at(tokens: &[TokenWithSpan], at: usize) -> Option<LockingClause> {
 
 /// LIMIT, OFFSET and FETCH that begin here: to the end of the query.
 fn limits_at(tokens: &[TokenWithSpan], at: usize) -> Range<usize> {
-    if !["limit", "offset", "fetch"].iter().any(|word| is_word(tokens.get(at), word)) {
+    if !["limit", "offset", "fetch"].iter().any(|word| is(tokens.get(at), word)) {
         return at..at;
     }
     let mut depth = 0_usize;
@@ -122,13 +123,9 @@ fn limits_at(tokens: &[TokenWithSpan], at: usize) -> Range<usize> {
             depth -= 1;
             false
         }
-        _ => depth == 0 && ["returning", "on", "for"].iter().any(|word| is_word(Some(token), word)),
+        _ => depth == 0 && ["returning", "on", "for"].iter().any(|word| is(Some(token), word)),
     });
     at..behind.map_or(tokens.len(), |behind| at + behind)
-}
-
-fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 fn is_name(token: Option<&TokenWithSpan>) -> bool {

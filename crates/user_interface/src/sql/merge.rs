@@ -6,18 +6,18 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::expressions::Compiler;
-use crate::sql::insert::{always, as_cell, check_count, is_default, program, supplied, targets};
+use crate::sql::insert::{as_cell, check_count, is_default, program, supplied, targets};
 use crate::sql::merge_syntax::{does_nothing, is_defaults, is_named, is_nothing};
 use crate::sql::modify::supplied_source;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::parts::Taker;
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::{check_not_given, pairs};
+use crate::sql::set_clauses::{check_not_set, pairs};
 use crate::sql::types::{Compiled, Stop};
 use messages::TableId;
 use messages::program::{Action, InsertInput, Program};
-use messages::schema::{Identity, TableSchema, TriggerEvent, VersionedTable};
+use messages::schema::{TableSchema, TriggerEvent, VersionedTable};
 use sqlparser::ast::{self, Expr, MergeAction, MergeClauseKind, TableFactor};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -206,12 +206,8 @@ fn assignments(
         let value = value.as_ref();
         let expression = if is_default(value) {
             compiler.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
-        } else if table.columns[column].identity == Some(Identity::Always) {
-            let name = &table.columns[column].name;
-            let message = format!("column \"{name}\" can only be updated to DEFAULT");
-            return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
         } else {
-            check_not_given(table, column, false)?;
+            check_not_set(table, column)?;
             supplied(place(value, column)?, table, column).expression
         };
         assignments.push((column, expression));

@@ -5,6 +5,7 @@
 
 use crate::errors::Result;
 use crate::sql::places::unexpected;
+use crate::sql::words::is;
 use sqlparser::ast::{Assignment, AssignmentTarget, Ident, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -15,10 +16,6 @@ const BRACKET: char = '[';
 const NOTHING: &str = "do nothing";
 /// The column of an insertion of nothing but defaults.
 const DEFAULTS: &str = "default values";
-
-fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-}
 
 fn is_called(name: &Ident, called: &str) -> bool {
     name.quote_style == Some(BRACKET) && name.value == called

@@ -3,7 +3,7 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], `explain_syntax`, [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`parse`], [`utility`], `explain_syntax`, [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`, `trigger_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], `gathering`, [`lock_table`], [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`mentioned`], [`compile`]: which way a statement goes;
@@ -111,6 +111,7 @@ pub mod system;
 mod table_syntax;
 pub mod temporary;
 mod temporary_syntax;
+mod trigger_syntax;
 mod triggers;
 mod type_drops;
 pub mod type_names;

@@ -12,7 +12,7 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::{check_not_given, pairs};
+use crate::sql::set_clauses::{check_not_set, pairs};
 use crate::sql::types::{Compiled, Stop, beyond};
 use messages::TableId;
 use messages::program::{AccessPath, Action, Expression, Program, ResultColumn, RowSource};
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         let first = table.columns.len();
         let mut assignments = Vec::with_capacity(pairs.len());
         for (place, (column, _)) in pairs.iter().enumerate() {
-            check_not_given(table, *column, false)?;
+            check_not_set(table, *column)?;
             assignments.push((*column, supplied(first + place, table, *column).expression));
         }
         let behind = Behind { others, values: values.len(), fed };

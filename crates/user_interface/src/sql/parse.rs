@@ -16,7 +16,9 @@ use crate::sql::prepared::StatementForm;
 use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::table_syntax;
 use crate::sql::temporary_syntax;
+use crate::sql::trigger_syntax;
 use crate::sql::utility::{self, Utility};
+use crate::sql::words::is;
 use messages::namespace;
 use messages::schema::TableSchemaKind;
 use quel::QuelPlaces;
@@ -47,7 +49,7 @@ pub struct Parsed {
     pub altered: Option<TableSchemaKind>,
     /// The LIKEs that stood among its columns, if it is CREATE TABLE.
     pub likes: Vec<LikeClause>,
-    /// It changes a row between what triggers do.
+    /// It is one of those that a statement with triggers is made of: its names are the catalog's.
     pub is_row_change: bool,
 }
 
@@ -198,6 +200,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     drop_function_costs(&mut tokens);
     let overriding = take_overriding(&mut tokens);
     check_no_overriding(&tokens)?;
+    trigger_syntax::arguments_as_names(&mut tokens);
     conflict_syntax::as_names(text, &mut tokens);
     table_syntax::as_selections(text, &mut tokens)?;
     merge_syntax::plain_actions(text, &mut tokens)?;
@@ -238,7 +241,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.
 fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
-    let is = |at: usize, word: &str| matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let is = |at: usize, word: &str| is(tokens.get(at), word);
     let found = is(0, "drop") && is(1, "index") && is(2, "concurrently");
     if found {
         tokens.remove(2);
@@ -248,7 +251,6 @@ fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
 
 /// ALTER VIEW and ALTER MATERIALIZED VIEW that give another name or owner as ALTER TABLE, which can do that to views as well. What it says that it alters.
 fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<TableSchemaKind> {
-    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
     let is_materialized = is(tokens.get(1), "materialized");
     let place = 1 + usize::from(is_materialized);
     let gives = |token: &TokenWithSpan| is(Some(token), "rename") || is(Some(token), "owner");
@@ -262,7 +264,6 @@ fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<TableSchemaKin
 
 /// Takes OVERRIDING ... VALUE out of an INSERT, where the parser does not know it.
 fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
-    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
     if !is(tokens.first(), "insert") {
         return None;
     }
@@ -316,7 +317,6 @@ fn procedure_as_function(tokens: &mut [TokenWithSpan]) -> bool {
 
 /// Takes COST and ROWS out of CREATE FUNCTION, where the parser does not know them: they say how much a call is reckoned to cost, and nothing here asks for that.
 fn drop_function_costs(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
     let place = if is(tokens.get(1), "or") { 3 } else { 1 };
     if !is(tokens.first(), "create") || !is(tokens.get(place), "function") {
         return;

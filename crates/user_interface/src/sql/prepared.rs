@@ -125,7 +125,7 @@ pub enum StatementForm {
     Plain,
     /// It was `replace` of QUEL, which gives no row two values.
     Replace,
-    /// It changes a row between what triggers do, and fires none.
+    /// It is one of those that a statement with triggers is made of: its names are the catalog's, and it fires none.
     RowChange,
 }
 

@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::lookup::NameLookup;
 use crate::sql::sequence_options::relation;
 use crate::sql::temporary_syntax::{only_on_temporary, skip_temporary};
-use crate::sql::words::{Words, slice};
+use crate::sql::words::{Words, is, slice};
 use messages::schema::{AtCommit, TablePersistence};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
@@ -325,10 +325,6 @@ fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize
     let (if_not_exists, becomes_temporary) = (false, false);
     let view = QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary };
     Ok((view, start..all.len()))
-}
-
-fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 /// Whether AS stands outside of parentheses: columns with types have it in expressions only.

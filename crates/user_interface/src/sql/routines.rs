@@ -13,10 +13,10 @@ use crate::sql::type_names::spelled_type;
 use messages::namespace;
 use messages::schema::{FunctionSchema, ProcedureSchema, RoutineResult};
 use plpgsql::program::Returns;
-use plpgsql::{PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineMachine, RoutineProgram};
+use plpgsql::{PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineProgram};
 use std::borrow::Cow;
 use std::sync::Arc;
-use values::{Type, Value, Zone};
+use values::{Type, Zone};
 
 /// The language that routines are written in here.
 pub const LANGUAGE: &str = "plpgsql";
@@ -89,13 +89,10 @@ pub fn signature(routine: &ProcedureSchema) -> String {
 
 /// Checks a procedure or function that is to be made. Errors: those of its syntax and of the types of its variables.
 pub(super) fn check(procedure: &ProcedureSchema, context: &Context) -> Result<()> {
-    let program = Arc::new(program_of(procedure, context.text)?);
+    let program = program_of(procedure, context.text)?;
     let names =
         SessionNames { lookup: NameLookup::new(context.all, context.facts), zone: context.facts.settings.zone() };
-    let arguments = procedure.all_parameters().into_iter();
-    let arguments = arguments.map(|(_, (_, known))| (Value::Null, known.unmodified())).collect();
-    let made = RoutineMachine::new(program, procedure.name.clone(), arguments, Vec::new(), &names);
-    made.map(drop).map_err(|error| SqlError::from_routine(*error))
+    program.check_types(&names).map_err(|error| SqlError::from_routine(*error))
 }
 
 /// Reads a body, which stands somewhere in a text. Errors: at their place there.

@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::names;
 use crate::sql::types::{Compiled, beyond};
-use messages::schema::TableSchema;
+use messages::schema::{Identity, TableSchema};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 use std::borrow::Cow;
 
@@ -104,7 +104,7 @@ fn row_of(function: &ast::Function) -> Result<Vec<&Expr>> {
 }
 
 /// How many columns a query has, as far as its text tells.
-fn width(body: &SetExpr) -> Option<usize> {
+pub(super) fn width(body: &SetExpr) -> Option<usize> {
     match body {
         SetExpr::Select(select) => {
             let is_one =
@@ -133,16 +133,35 @@ fn column_of_row(query: &ast::Query, place: usize, count: usize, read: Expressio
     read(&format!("(SELECT \"{ROW}\".c{place} FROM ({query}) AS \"{ROW}\" ({}))", columns.join(", ")))
 }
 
-/// Errors: 428C9 for a value that a statement gives to a generated column. `inserted`: INSERT gives it.
-pub(super) fn check_not_given(table: &TableSchema, position: usize, inserted: bool) -> Result<()> {
-    if table.generated_column(position).is_none() {
-        return Ok(());
+/// Errors: 428C9 for a column that is computed of others, if it is inserted with a value.
+pub(super) fn check_not_given(table: &TableSchema, column: usize) -> Result<()> {
+    let name = &table.columns[column].name;
+    match table.generated_column(column) {
+        None => Ok(()),
+        Some(_) => Err(generated_always(format!("cannot insert a non-DEFAULT value into column \"{name}\""))
+            .with_detail(is_generated(name))),
     }
-    let name = &table.columns[position].name;
-    let message = match inserted {
-        true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
-        false => format!("column \"{name}\" can only be updated to DEFAULT"),
+}
+
+/// Errors: 428C9 for a column that is computed of others, or always drawn, if it is set to a value.
+pub(super) fn check_not_set(table: &TableSchema, column: usize) -> Result<()> {
+    let name = &table.columns[column].name;
+    let detail = match (table.generated_column(column), table.columns[column].identity) {
+        (Some(_), _) => is_generated(name),
+        (None, Some(Identity::Always)) => always(name),
+        _ => return Ok(()),
     };
-    Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
-        .with_detail(format!("Column \"{name}\" is a generated column.")))
+    Err(generated_always(format!("column \"{name}\" can only be updated to DEFAULT")).with_detail(detail))
+}
+
+fn generated_always(message: String) -> Box<SqlError> {
+    SqlError::new(sqlstate::GENERATED_ALWAYS, message)
+}
+
+fn is_generated(column: &str) -> String {
+    format!("Column \"{column}\" is a generated column.")
+}
+
+pub(super) fn always(column: &str) -> String {
+    format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.")
 }

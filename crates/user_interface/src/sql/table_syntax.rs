@@ -4,15 +4,12 @@
 
 use crate::errors::Result;
 use crate::sql::places::unexpected;
+use crate::sql::words::is;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// What may stand behind the name.
 const BEHIND: [&str; 11] =
     ["union", "except", "intersect", "order", "limit", "offset", "fetch", "for", "on", "returning", "with"];
-
-fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-}
 
 fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
     words.iter().any(|word| is(token, word))

@@ -5,10 +5,13 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::names;
+use crate::sql::trigger_syntax;
 use messages::schema::{
-    CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
+    CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvent, TriggerEvents,
+    TriggerSchema,
 };
 use sqlparser::ast;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn invalid<T>(message: impl Into<String>) -> Result<T> {
@@ -22,11 +25,6 @@ impl Planner<'_> {
         let table = self.table(&name)?;
         self.check_has_triggers(&table)?;
         refuse_unbuilt(create)?;
-        // Cascades fire nothing.
-        if table.foreign_keys.iter().any(|key| changes_rows(key.on_delete) || changes_rows(key.on_update)) {
-            let feature = "a trigger on a table whose rows a foreign key changes or deletes";
-            return Err(SqlError::unsupported(feature));
-        }
         let made = self.trigger(create, &table)?;
         let mut changed = TableSchema::clone(&table);
         match changed.triggers.iter().position(|known| known.name == made.name) {
@@ -45,6 +43,7 @@ impl Planner<'_> {
         }
         // They fire in the order of their names.
         changed.triggers.sort_by(|left, right| left.name.cmp(&right.name));
+        check_cascades(&changed)?;
         self.write_table(changed);
         Ok(())
     }
@@ -73,9 +72,7 @@ impl Planner<'_> {
             return Err(SqlError::unsupported("TRUNCATE FOR EACH ROW triggers"));
         }
         let Some(body) = &create.exec_body else { return Err(SqlError::unsupported("a trigger without a function")) };
-        if body.func_desc.args.as_ref().is_some_and(|given| !given.is_empty()) {
-            return Err(SqlError::unsupported("arguments of a trigger"));
-        }
+        let arguments = body.func_desc.args.as_deref().unwrap_or(&[]).iter().map(trigger_syntax::argument);
         Ok(TriggerSchema {
             name: names::own_relation(&create.name)?,
             oid: 0,
@@ -84,8 +81,8 @@ impl Planner<'_> {
             is_for_rows,
             events,
             columns,
-            condition: create.condition.as_ref().map(ToString::to_string),
-            arguments: Vec::new(),
+            condition: create.condition.as_ref().map(condition_text),
+            arguments: arguments.collect::<Result<_>>()?,
             is_enabled: true,
         })
     }
@@ -186,9 +183,41 @@ impl Planner<'_> {
     }
 }
 
-/// Whether a foreign key changes or deletes the rows that refer to another.
-pub(super) fn changes_rows(action: OnChange) -> bool {
-    !matches!(action, OnChange::NoAction | OnChange::Restrict)
+/// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table.
+pub(super) fn check_cascades(table: &TableSchema) -> Result<()> {
+    let fires = |event| table.triggers.iter().any(|known| known.events.has(event));
+    let is_changed = |action: OnChange| !matches!(action, OnChange::NoAction | OnChange::Restrict);
+    for key in &table.foreign_keys {
+        let deletes = key.on_delete == OnChange::Cascade;
+        let updates = is_changed(key.on_update) || (is_changed(key.on_delete) && !deletes);
+        let event = match () {
+            () if deletes && fires(TriggerEvent::Delete) => TriggerEvent::Delete,
+            () if updates && fires(TriggerEvent::Update) => TriggerEvent::Update,
+            () => continue,
+        };
+        let feature =
+            format!("a trigger for {} on a table on which the foreign key \"{}\" does that", event.word(), key.name);
+        return Err(SqlError::unsupported(feature));
+    }
+    Ok(())
+}
+
+/// A condition as it is kept: without parentheses around it, `new` and `old` as PostgreSQL writes them.
+fn condition_text(condition: &ast::Expr) -> String {
+    let mut condition = condition;
+    while let ast::Expr::Nested(inner) = condition {
+        condition = inner;
+    }
+    let mut condition = condition.clone();
+    let _ = ast::visit_expressions_mut(&mut condition, |expression| {
+        if let ast::Expr::CompoundIdentifier(names) = expression
+            && let Some(first) = names.first_mut().filter(|first| first.quote_style.is_none())
+        {
+            first.value.make_ascii_lowercase();
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    condition.to_string()
 }
 
 /// What is not kept, by its name.

@@ -123,6 +123,14 @@ impl Words<'_> {
     }
 }
 
+/// Whether a token is this word, unquoted.
+pub(super) fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
+    match token.map(|token| &token.token) {
+        Some(Token::Word(found)) => found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word),
+        _ => false,
+    }
+}
+
 /// What stands from the first of these tokens to the last.
 pub(super) fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
     match (tokens.first(), tokens.last()) {
