@@ -141,6 +141,10 @@ pub const IDLE_IN_TRANSACTION_SESSION_TIMEOUT: &str = "25P03";
 /// `invalid_sql_statement_name`.
 pub const INVALID_SQL_STATEMENT_NAME: &str = "26000";
 
+// Class 27: Triggered Data Change Violation
+/// `triggered_data_change_violation`.
+pub const TRIGGERED_DATA_CHANGE_VIOLATION: &str = "27000";
+
 // Class 28: Invalid Authorization Specification
 /// `invalid_authorization_specification`.
 pub const INVALID_AUTHORIZATION_SPECIFICATION: &str = "28000";

@@ -46,6 +46,10 @@ pub(super) fn rewrite_source(factor: &mut TableFactor) -> Result<(), QueryError>
         *factor = source;
         return Ok(());
     }
+    if matches!(name.as_str(), "pg_partition_ancestors" | "pg_partition_tree") {
+        *factor = no_partitions(&name, alias.as_ref());
+        return Ok(());
+    }
     if ordinality {
         return Err(QueryError::unsupported(
             "WITH ORDINALITY is supported for unnest of constants and parameters only",
@@ -60,6 +64,26 @@ pub(super) fn rewrite_source(factor: &mut TableFactor) -> Result<(), QueryError>
     };
     *factor = subqueries::derived(query, Some(alias));
     Ok(())
+}
+
+/// The rows of a function that shows partitions, of which there are none: a table is no part of another.
+fn no_partitions(name: &str, alias: Option<&TableAlias>) -> TableFactor {
+    let columns: &[&str] = match name {
+        "pg_partition_ancestors" => &["relid", "ordinality"],
+        _ => &["relid", "parentrelid", "isleaf", "level", "ordinality"],
+    };
+    let given = alias.map_or(&[][..], |alias| alias.columns.as_slice());
+    let named = columns.iter().enumerate().map(|(place, column)| match given.get(place) {
+        Some(given) => given.name.clone(),
+        None => quoted(*column),
+    });
+    let outputs = named.map(|column| (number(0), column)).collect();
+    let mut query = select(outputs, None);
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        select.selection = Some(Expr::value(Value::Boolean(false)));
+    }
+    let name = alias.map_or_else(|| quoted(name), |alias| alias.name.clone());
+    subqueries::derived(query, Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None }))
 }
 
 /// The alias under which the source is known: its one column has its name unless another is given.

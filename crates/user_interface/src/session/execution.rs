@@ -221,10 +221,9 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
-            Plan::Firing(_) => return self.begin_firing(execution),
             Plan::Routine(_) if execution.prepared.mentions.is_empty() => return self.begin_routine(execution),
-            // What is called is to be what it was when the statement was compiled.
-            Plan::Routine(_) => {
+            // What is called, and what fires, is to be what it was when the statement was compiled.
+            Plan::Routine(_) | Plan::Firing(_) => {
                 let own = self.session.overlay.keys();
                 let mentions = execution.prepared.mentions.iter().filter(|(key, _)| !own.contains(key)).cloned();
                 let program = relying_program(&mentions.collect());
@@ -365,12 +364,18 @@ impl Turn<'_> {
                 return;
             }
         }
-        if let Plan::Routine(_) = &execution.prepared.plan {
-            if let Err(error) = self.begin_routine(execution) {
-                self.fail(&error);
-            }
-            return;
+        let begun = match &execution.prepared.plan {
+            Plan::Routine(_) => self.begin_routine(execution),
+            Plan::Firing(_) => self.begin_firing(execution),
+            _ => return self.program_finished(execution, rows),
+        };
+        if let Err(error) = begun {
+            self.fail(&error);
         }
+    }
+
+    /// A program that was all of its statement, or the last thing that the servers do for it, has run.
+    fn program_finished(&mut self, execution: Box<Execution>, rows: Vec<Vec<Value>>) {
         if let Plan::Utility(Utility::Listen(channel)) = &execution.prepared.plan {
             let channel = channel.clone();
             return self.listen(execution, channel);

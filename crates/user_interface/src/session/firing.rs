@@ -44,6 +44,8 @@ enum FiringStage {
     BeforeRow(usize),
     /// Whether the row at hand is there already.
     Conflict,
+    /// Whether the row at hand is still as it was found.
+    Again,
     /// The change of the row.
     Change,
     /// Triggers behind the change of rows: the row, and the place of the next trigger.
@@ -62,6 +64,7 @@ enum FiringWait {
     Condition(usize),
     Trigger,
     Conflict,
+    Again,
     Changed,
 }
 
@@ -78,8 +81,10 @@ pub struct FiringRun {
     row: FiringRow,
     /// Rows that are changed, if triggers fire behind that.
     changed: Vec<FiringRow>,
-    /// Keys of the rows that an INSERT that may be an UPDATE has written.
-    written: HashSet<Vec<u8>>,
+    /// Keys of the rows that an INSERT that may be an UPDATE has written; of others, of the rows that were found.
+    keys: HashSet<Vec<u8>>,
+    /// How many statements of routines had written when the rows were found, and by now.
+    writes: (u64, u64),
     returned: Vec<Vec<Value>>,
     count: u64,
 }
@@ -96,7 +101,8 @@ impl FiringRun {
             found: VecDeque::new(),
             row: FiringRow::default(),
             changed: Vec::new(),
-            written: HashSet::new(),
+            keys: HashSet::new(),
+            writes: (0, 0),
             returned: Vec::new(),
             count: 0,
         }
@@ -107,8 +113,9 @@ impl FiringRun {
         self.count
     }
 
-    /// Goes on with what came of the last effect.
-    pub fn go_on(&mut self, outcome: EffectOutcome, zone: &Zone) -> FiringEffect {
+    /// Goes on with what came of the last effect. `writes`: how many statements of routines have written.
+    pub fn go_on(&mut self, outcome: EffectOutcome, writes: u64, zone: &Zone) -> FiringEffect {
+        self.writes.1 = writes;
         let taken = match outcome {
             EffectOutcome::Failed(error) => Err(error),
             EffectOutcome::Done => Ok(None),
@@ -137,8 +144,18 @@ impl FiringRun {
                 let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
                 for row in rows {
                     let found = self.split(self.statement.event, row, &given, zone)?;
-                    self.found.push_back(found);
+                    // A row that other tables lead to several times is changed once.
+                    let key = found.old.as_ref().map(|old| self.key_of(old));
+                    if key.is_none_or(|key| self.keys.insert(key)) {
+                        self.found.push_back(found);
+                    }
                 }
+            }
+            FiringWait::Again => {
+                if rows.first() != self.row.old.as_ref() {
+                    return Err(changed_before(self.row_event()));
+                }
+                self.stage = FiringStage::Change;
             }
             FiringWait::Conflict => {
                 let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
@@ -164,7 +181,7 @@ impl FiringRun {
                 let has_after = !self.statement.for_rows(self.row_event(), false).is_empty();
                 let row = std::mem::take(&mut self.row);
                 if let (Some(_), Some(new)) = (&self.statement.conflict, &row.new) {
-                    self.written.insert(self.key_of(new));
+                    self.keys.insert(self.key_of(new));
                 }
                 if has_after && count > 0 {
                     self.changed.push(row);
@@ -199,12 +216,13 @@ impl FiringRun {
         }
         let given = &given[..row.len()];
         self.row = self.split(TriggerEvent::Update, row, given, zone)?;
-        if self.row.old.as_ref().is_some_and(|old| self.written.contains(&self.key_of(old))) {
+        if self.row.old.as_ref().is_some_and(|old| self.keys.contains(&self.key_of(old))) {
             let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
             let hint =
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
             return Err(RoutineError::new(sqlstate::CARDINALITY_VIOLATION, message).with_hint(hint));
         }
+        self.writes.0 = self.writes.1;
         self.stage = FiringStage::BeforeRow(0);
         Ok(())
     }
@@ -264,6 +282,7 @@ impl FiringRun {
                     Some(run(RoutineStatement { sql, parameters, types, rows_max: usize::MAX }))
                 }
                 None => {
+                    self.writes.0 = self.writes.1;
                     self.next_row();
                     None
                 }
@@ -283,12 +302,24 @@ impl FiringRun {
                 match self.statement.for_rows(self.row_event(), true).get(place) {
                     Some(number) => Some(self.consider(*number)),
                     None => {
-                        let may_be_there = self.statement.conflict.is_some() && self.row.old.is_none();
-                        let has_row = self.row.new.is_some();
-                        self.stage = if may_be_there && has_row { FiringStage::Conflict } else { FiringStage::Change };
+                        let may_be_there = self.statement.conflict.is_some() && self.row.new.is_some();
+                        let is_disturbed = self.writes.0 != self.writes.1;
+                        self.stage = match self.row.old {
+                            Some(_) if is_disturbed => FiringStage::Again,
+                            None if may_be_there => FiringStage::Conflict,
+                            _ => FiringStage::Change,
+                        };
                         None
                     }
                 }
+            }
+            FiringStage::Again => {
+                let (again, old) = (self.statement.again.as_ref()?, self.row.old.as_ref()?);
+                let (key, of) = (self.statement.key(), self.statement.types());
+                let parameters = key.iter().map(|place| old[*place].clone()).collect();
+                let types = key.iter().map(|place| Some(of[*place].unmodified())).collect();
+                self.wait = FiringWait::Again;
+                Some(run(RoutineStatement { sql: Arc::clone(again), parameters, types, rows_max: 1 }))
             }
             FiringStage::Conflict => {
                 let (conflict, new) = (self.statement.conflict.as_ref()?, self.row.new.as_ref()?);
@@ -416,6 +447,14 @@ impl FiringRun {
 fn as_stored(row: Vec<Value>, given: &[Type], types: &[Type], zone: &Zone) -> PlpgsqlResult<Vec<Value>> {
     let values = row.into_iter().zip(given).zip(types);
     values.map(|((value, given), wanted)| coerce(value, *given, *wanted, zone)).collect()
+}
+
+/// 27000: a trigger has changed the row that it fires for, or one that comes later.
+fn changed_before(event: TriggerEvent) -> Box<RoutineError> {
+    let done = if event == TriggerEvent::Delete { "deleted" } else { "updated" };
+    let message = format!("tuple to be {done} was already modified by an operation triggered by the current command");
+    let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.";
+    RoutineError::new(sqlstate::TRIGGERED_DATA_CHANGE_VIOLATION, message).with_hint(hint)
 }
 
 fn run(statement: RoutineStatement) -> FiringEffect {

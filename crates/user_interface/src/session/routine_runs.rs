@@ -23,6 +23,8 @@ pub struct Routines<S> {
     pub(super) tries: u32,
     /// The client was told something of it.
     pub(super) told: bool,
+    /// How many statements that write routines have asked for.
+    pub(super) writes: u64,
     /// Functions that queries have called.
     pub(super) known: Vec<KnownFunction>,
 }
@@ -63,6 +65,7 @@ impl<S> Default for Routines<S> {
             again: None,
             tries: 0,
             told: false,
+            writes: 0,
             known: Vec::new(),
         }
     }

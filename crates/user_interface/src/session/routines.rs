@@ -139,10 +139,11 @@ impl Turn<'_> {
         };
         let Some(mut run) = self.session.routines.runs.pop() else { return };
         let catalog = self.catalog();
+        let writes = self.session.routines.writes;
         let effect = self.with_facts(|facts| {
             let names = SessionNames { lookup: NameLookup::new(&catalog, facts), zone: facts.settings.zone() };
             let done = match (&mut run.machine, outcome) {
-                (Some(RunningMachine::Firing(firing)), outcome) => return firing.go_on(outcome, names.zone),
+                (Some(RunningMachine::Firing(firing)), outcome) => return firing.go_on(outcome, writes, names.zone),
                 (Some(RunningMachine::Routine(machine)), outcome) => machine.go_on(outcome, &names),
                 (None, EffectOutcome::Failed(error)) => Effect::Failed(error),
                 (None, EffectOutcome::Done) => {
@@ -259,6 +260,9 @@ impl Turn<'_> {
         if prepared.writes && self.innermost().only_reads {
             let message = format!("{} is not allowed in a non-volatile function", prepared.tag.command());
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        if prepared.writes && language == TextLanguage::PLAIN {
+            self.session.routines.writes += 1;
         }
         let mut execution = Execution::new(prepared);
         execution.parameters = statement.parameters.clone();

@@ -157,6 +157,10 @@ fn of_tree(
         prepared.calls_routines = calls_routines(&expanded.statement, context.all);
         prepared.show_views(expanded);
     }
+    if parsed.is_row_change {
+        // The statement that it is a part of was checked.
+        return Ok(prepared);
+    }
     if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
         // Whoever reads the view is asked what its owner may do.
         prepared.denied = None;
@@ -262,7 +266,10 @@ fn firing(
         _ => None,
     };
     let Some(firing) = firing else { return Ok(prepared) };
-    Ok(Prepared { plan: Plan::Firing(Arc::new(firing)), shareable: false, ..prepared })
+    let functions = firing.triggers.iter().map(|(_, trigger)| CatalogEntry::procedure_key(&trigger.function.0));
+    let functions = functions.map(|key| (key.clone(), context.all.version_of(&key)));
+    let mentions = prepared.mentions.iter().cloned().chain(functions).collect();
+    Ok(Prepared { plan: Plan::Firing(Arc::new(firing)), shareable: false, mentions, ..prepared })
 }
 
 fn of_sql(

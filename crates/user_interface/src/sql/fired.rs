@@ -39,6 +39,8 @@ pub struct FiringStatement {
     pub draws: Vec<(usize, Arc<str>)>,
     /// The statement that changes one: its parameters are the values of what the row has, or is to have, and then those of its key.
     pub change: Arc<str>,
+    /// The query of a row as it is by now, by its key; none: it is not there before.
+    pub again: Option<Arc<str>>,
     /// ON CONFLICT DO UPDATE.
     pub conflict: Option<FiringConflict>,
     /// The triggers of each event, by name: of an INSERT that may be an UPDATE those of INSERT first.
@@ -117,9 +119,12 @@ fn check_keyed(table: &TableSchema) -> Result<()> {
     }
 }
 
-/// 0A000 for RETURNING with parameters: the statement of a row has others.
-fn returning(list: Option<&[ast::SelectItem]>) -> Result<String> {
+/// 0A000 for RETURNING with parameters, or beside other tables: the statement of a row has others, or none.
+fn returning(list: Option<&[ast::SelectItem]>, has_others: bool) -> Result<String> {
     let Some(list) = list.filter(|list| !list.is_empty()) else { return Ok(String::new()) };
+    if has_others {
+        return Err(SqlError::unsupported("RETURNING beside other tables on a table with triggers"));
+    }
     for item in list {
         let found = ast::visit_expressions(item, |expression| match expression {
             Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => ControlFlow::Break(()),
@@ -182,10 +187,12 @@ impl Compiler<'_> {
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
         };
         let sources = vec![source(&outputs, &update.table.relation, others, update.selection.as_ref())];
-        let change = update_of_row(table, alias, &columns, &returning(update.returning.as_deref())?);
+        let returned = returning(update.returning.as_deref(), !others.is_empty())?;
+        let change = update_of_row(table, alias, &columns, &returned);
+        let again = Some(row_again(table, &columns));
         let (schema, event) = (self.schema_of(table), TriggerEvent::Update);
         let (table, draws, conflict) = (Arc::clone(table), Vec::new(), None);
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
     }
 
     /// All columns as they are, then as they are to become, as expressions.
@@ -229,11 +236,12 @@ impl Compiler<'_> {
             names::quote(&table.name),
             names::quote(alias),
             is_key(table, 0),
-            returning(delete.returning.as_deref())?
+            returning(delete.returning.as_deref(), !others.is_empty())?
         );
+        let again = Some(row_again(table, &columns));
         let (schema, event) = (self.schema_of(table), TriggerEvent::Delete);
         let (table, draws, change, conflict) = (Arc::clone(table), Vec::new(), change.into(), None);
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
     }
 
     /// INSERT; `None`: it fires nothing. `bare`: what it would be without triggers.
@@ -251,7 +259,7 @@ impl Compiler<'_> {
             Some(ast::OnInsert::OnConflict(on)) => Some(on),
             _ => None,
         };
-        let returned = returning(insert.returning.as_deref())?;
+        let returned = returning(insert.returning.as_deref(), false)?;
         let (mut conflict, mut kept) = (None, String::new());
         match on.map(|on| (on, &on.action)) {
             Some((on, ast::OnConflictAction::DoUpdate(update))) => {
@@ -302,8 +310,9 @@ impl Compiler<'_> {
             values.join(", "),
         );
         let (schema, event) = (self.schema_of(table), TriggerEvent::Insert);
+        let again = conflict.as_ref().map(|_| row_again(table, &columns));
         let (table, change) = (Arc::clone(table), change.into());
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, conflict, triggers }))
+        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
     }
 
     /// The columns of the key that ON CONFLICT DO UPDATE names. Errors: 0A000 for one that is not of columns alone.
@@ -407,6 +416,12 @@ fn update_of_row(table: &TableSchema, alias: &str, columns: &[usize], returning:
         sets.map(|(place, column)| format!("{} = ${}", quoted(table, *column), place + 1)).collect();
     let (name, alias, sets) = (names::quote(&table.name), names::quote(alias), sets.join(", "));
     format!("UPDATE {name} AS {alias} SET {sets} WHERE {}{returning}", is_key(table, columns.len())).into()
+}
+
+/// The query of a row by its key.
+fn row_again(table: &TableSchema, columns: &[usize]) -> Arc<str> {
+    let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
+    format!("SELECT {} FROM {} WHERE {}", named.join(", "), names::quote(&table.name), is_key(table, 0)).into()
 }
 
 /// The query of [`FiringConflict::find`]: the row is `excluded` there.

@@ -4,8 +4,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
+use crate::sql::denials::denied_for;
 use crate::sql::names;
 use crate::sql::trigger_syntax;
+use messages::privilege::Privileges;
 use messages::schema::{
     CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvent, TriggerEvents,
     TriggerSchema,
@@ -50,7 +52,8 @@ impl Planner<'_> {
 
     fn check_has_triggers(&self, table: &TableSchema) -> Result<()> {
         match table.kind() {
-            TableSchemaKind::Table => self.check_owns_table(table),
+            TableSchemaKind::Table if self.standing.on_table(table).contain(Privileges::TRIGGER) => Ok(()),
+            TableSchemaKind::Table => Err(denied_for("table", &table.name)),
             TableSchemaKind::View => Err(SqlError::unsupported("a trigger on a view")),
             _ => {
                 let message = format!("relation \"{}\" cannot have triggers", table.name);
@@ -99,6 +102,9 @@ impl Planner<'_> {
             .is_some_and(|function| matches!(function.result, RoutineResult::Trigger) && known.parameters.is_empty());
         if !is_trigger {
             return invalid(format!("function {name} must return type trigger"));
+        }
+        if self.standing.on_procedure(&known).is_empty() {
+            return Err(denied_for("function", &name));
         }
         self.relied.insert(CatalogEntry::procedure_key(&name));
         Ok((name, known.oid))
