@@ -129,3 +129,39 @@ fn a_statement_ends_with_its_site_and_the_triggers_are_there_again() {
     assert_eq!(books(&mut back), (7, 7, 7, 3, 3));
     assert_eq!(world.stop(), Vec::<String>::new());
 }
+
+/// If this fails, somebody makes triggers who may not, or who fires one needs rights that the statement itself does not need.
+#[test]
+fn triggers_have_rights_of_their_own() {
+    let world = World::start();
+    let mut client = world.connect(1);
+    let made = "
+        CREATE TABLE kept (k int PRIMARY KEY, v text);
+        CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v := upper(NEW.v); RETURN NEW; END $$;
+        CREATE TRIGGER loud BEFORE INSERT OR UPDATE ON kept FOR EACH ROW EXECUTE FUNCTION loud();
+        CREATE ROLE writer; CREATE ROLE maker;
+        GRANT INSERT ON kept TO writer; GRANT TRIGGER ON kept TO maker;
+    ";
+    client.batch_execute(made).expect("a table with a trigger");
+    let makes = "CREATE TRIGGER other BEFORE INSERT ON kept FOR EACH ROW EXECUTE FUNCTION loud()";
+    let mut refused = |sql: &str| {
+        let error = client.batch_execute(sql).expect_err(sql);
+        assert_eq!(code(&error), Some("42501"), "{sql}: {}", explain(&error));
+    };
+    for denied in ["SELECT * FROM kept", "UPDATE kept SET v = 'b'", makes, "DROP TRIGGER loud ON kept"] {
+        refused(&format!("SET ROLE writer; {denied}"));
+    }
+    for denied in ["INSERT INTO kept VALUES (2, 'a')", "DROP TRIGGER loud ON kept"] {
+        refused(&format!("SET ROLE maker; {denied}"));
+    }
+    client.batch_execute("REVOKE EXECUTE ON FUNCTION loud FROM PUBLIC").expect("a right less");
+    let error = client.batch_execute(&format!("SET ROLE maker; {makes}")).expect_err("a function of others");
+    assert_eq!(code(&error), Some("42501"), "{}", explain(&error));
+    client.batch_execute("RESET ROLE; GRANT EXECUTE ON FUNCTION loud TO maker").expect("a right more");
+    client.batch_execute(&format!("SET ROLE maker; {makes}")).expect("who may make triggers does");
+    // PostgreSQL asks for the right to execute when a trigger is made, not when it fires.
+    client.batch_execute("SET ROLE writer; INSERT INTO kept VALUES (1, 'a'); RESET ROLE").expect("who may insert does");
+    let kept: String = client.query_one("SELECT v FROM kept", &[]).expect("the row").get(0);
+    assert_eq!(kept, "A");
+    assert_eq!(world.stop(), Vec::<String>::new());
+}
