@@ -194,7 +194,9 @@ mod tests {
         ] {
             assert_eq!(parse(form).map_err(|error| error.sqlstate), Err(code), "{form}");
         }
-        for form in ["", "08:00", "08:00:2b:01:02:03:04", "08:00-2b:01:02:03", "0g:00:2b:01:02:03", "08:00:2b:01:02:03 04"] {
+        for form in
+            ["", "08:00", "08:00:2b:01:02:03:04", "08:00-2b:01:02:03", "0g:00:2b:01:02:03", "08:00:2b:01:02:03 04"]
+        {
             assert_eq!(parse8(form).map_err(|error| error.sqlstate), Err("22P02"), "{form}");
         }
     }

@@ -12,8 +12,8 @@ use crate::enumeration::{EnumOrder, EnumValue};
 use crate::error::ValueError;
 use crate::json;
 use crate::key_parts::{
-    END, INTEGER_ZERO, PRESENT, append_integer, append_network, append_numeric, append_string, integer, narrow, network,
-    numeric, string, take, unknown_marker,
+    END, INTEGER_ZERO, PRESENT, append_integer, append_network, append_numeric, append_string, integer, narrow,
+    network, numeric, string, take, unknown_marker,
 };
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY};
 use crate::network::Network;

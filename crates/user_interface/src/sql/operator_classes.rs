@@ -7,7 +7,7 @@ use messages::schema::IndexMethod;
 use values::Type;
 
 /// `pg_type.typname` of the types that have a class of their own, as classes are named after them.
-const BASES: [&str; 20] = [
+const BASES: [&str; 23] = [
     "array",
     "bool",
     "bpchar",
@@ -16,11 +16,14 @@ const BASES: [&str; 20] = [
     "enum",
     "float4",
     "float8",
+    "inet",
     "int2",
     "int4",
     "int8",
     "interval",
     "jsonb",
+    "macaddr",
+    "macaddr8",
     "numeric",
     "oid",
     "text",
@@ -35,6 +38,7 @@ fn base(own: Type) -> Option<&'static str> {
     let name = match own {
         Type::Varchar(_) => "text",
         Type::Array(_) => "array",
+        Type::Cidr => "inet",
         Type::Enum(_) => "enum",
         other => other.catalog_name(),
     };
