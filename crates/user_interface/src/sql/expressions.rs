@@ -474,7 +474,13 @@ impl<'a> Compiler<'a> {
         };
         let operand = Typed::known(self.parameters.coerce(operand, target, Context::Implicit)?, target);
         let mut expressions = Vec::with_capacity(all.len());
+        let several = all.len() > 1;
         for item in all {
+            // Untyped items of a list are of its common type, a single one is what an operator takes.
+            let item = match item.data_type {
+                None if several => Typed::known(self.parameters.coerce(item, target, Context::Implicit)?, target),
+                _ => item,
+            };
             // Only its type counts here: the operand itself is not copied for each item.
             let subject = Typed::known(Expression::Constant(Value::Null), target);
             expressions.push(self.alike(subject, item, "=")?.1);

@@ -55,12 +55,16 @@ fn classes(base: &str, method: IndexMethod) -> Vec<String> {
         (IndexMethod::Gin, _) => Vec::new(),
         (IndexMethod::Brin, "array" | "bool" | "jsonb") => Vec::new(),
         (IndexMethod::Brin, "bpchar" | "bytea" | "text") => vec![named("minmax_ops"), named("bloom_ops")],
+        (IndexMethod::Brin, "inet") => {
+            ["inclusion_ops", "minmax_ops", "bloom_ops", "minmax_multi_ops"].map(named).to_vec()
+        }
         (IndexMethod::Brin, _) => vec![named("minmax_ops"), named("bloom_ops"), named("minmax_multi_ops")],
         (IndexMethod::Btree | IndexMethod::Hash, "text") => {
             let others = ["text_pattern_ops", "varchar_ops", "varchar_pattern_ops"];
             std::iter::once(named("ops")).chain(others.map(str::to_owned)).collect()
         }
         (IndexMethod::Btree | IndexMethod::Hash, "bpchar") => vec![named("ops"), named("pattern_ops")],
+        (IndexMethod::Btree | IndexMethod::Hash, "inet") => vec![named("ops"), "cidr_ops".to_owned()],
         (IndexMethod::Btree | IndexMethod::Hash, _) => vec![named("ops")],
     }
 }
