@@ -4,7 +4,7 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{Interval, Jsonb, Network, Type, Value, ValueError, Zone};
+use values::{InetAddress, Interval, Jsonb, Type, Value, ValueError, Zone};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -121,7 +121,7 @@ impl<'a, 'b> CallArguments<'a, 'b> {
     }
 
     /// An `inet` or a `cidr`.
-    pub(crate) fn network(&self, index: usize) -> &'a Network {
+    pub(crate) fn network(&self, index: usize) -> &'a InetAddress {
         self.arguments[index].as_network().unwrap_or_else(|| self.mistyped(index))
     }
 

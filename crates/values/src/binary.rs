@@ -127,12 +127,12 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
 
 /// 08P01: the bytes end before the value does.
 #[cold]
-pub(crate) fn no_data_left() -> ValueError {
+fn no_data_left() -> ValueError {
     ValueError::new(sqlstate::PROTOCOL_VIOLATION, "no data left in message")
 }
 
 #[cold]
-pub(crate) fn malformed() -> ValueError {
+fn malformed() -> ValueError {
     ValueError::new(sqlstate::INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
 }
 

@@ -4,7 +4,7 @@
 
 use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
-use crate::network::Network;
+use crate::network::InetAddress;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use bigdecimal::BigDecimal;
@@ -60,10 +60,10 @@ fn string() -> impl Strategy<Value = String> {
 }
 
 /// Addresses with masks, of both families; many that share their first bits, and some with runs of zeros.
-pub(crate) fn network() -> impl Strategy<Value = Network> {
+pub(crate) fn network() -> impl Strategy<Value = InetAddress> {
     let with_mask = |(address, bits): (IpAddr, u8)| {
         let width = if address.is_ipv4() { 32 } else { 128 };
-        Network::new(address, bits % (width + 1)).expect("the mask is no longer than the address")
+        InetAddress::new(address, bits % (width + 1)).expect("the mask is no longer than the address")
     };
     let group = || prop_oneof![4 => Just(0_u16), 1 => Just(u16::MAX), 2 => 0_u16..300, 2 => any::<u16>()];
     let address = prop_oneof![

@@ -2,7 +2,7 @@
 
 use crate::error::{ValueError, sqlstate};
 use crate::float::is_space;
-use crate::text::write_hexadecimal;
+use std::io::Write;
 
 /// What stands in the middle of an address of 8 bytes that was one of 6.
 const MIDDLE: [u8; 2] = [0xff, 0xfe];
@@ -18,7 +18,8 @@ pub fn write(bytes: &[u8], out: &mut Vec<u8>) {
         if place > 0 {
             out.push(b':');
         }
-        write_hexadecimal(&[*byte], out);
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{byte:02x}");
     }
 }
 

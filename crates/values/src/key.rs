@@ -16,7 +16,7 @@ use crate::key_parts::{
     network, numeric, string, take, unknown_marker,
 };
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY};
-use crate::network::Network;
+use crate::network::InetAddress;
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use std::sync::Arc;
@@ -167,7 +167,7 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Uuid => Value::Uuid(take(rest)?),
         Type::Inet => Value::Inet(network(rest)?),
         Type::Cidr => {
-            let whole = Some(network(rest)?).filter(Network::is_whole);
+            let whole = Some(network(rest)?).filter(InetAddress::is_whole);
             Value::Cidr(whole.ok_or_else(|| ValueError::corrupt("bits to the right of a mask in a key"))?)
         }
         Type::MacAddr => Value::MacAddr(take(rest)?),

@@ -2,7 +2,7 @@
 
 use crate::error::ValueError;
 use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
-use crate::network::Network;
+use crate::network::InetAddress;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use std::net::IpAddr;
@@ -37,7 +37,7 @@ const FAMILY_4: u8 = 4;
 const FAMILY_6: u8 = 6;
 
 /// Family, address of the network, length of the mask, and of the whole address the bytes that are not all the network's.
-pub(crate) fn append_network(network: &Network, out: &mut Vec<u8>) {
+pub(crate) fn append_network(network: &InetAddress, out: &mut Vec<u8>) {
     let family = if network.address().is_ipv4() { FAMILY_4 } else { FAMILY_6 };
     out.extend_from_slice(&[PRESENT, family]);
     out.extend_from_slice(&network.network().octets());
@@ -45,7 +45,7 @@ pub(crate) fn append_network(network: &Network, out: &mut Vec<u8>) {
     out.extend_from_slice(&network.octets()[usize::from(network.bits() / 8)..]);
 }
 
-pub(crate) fn network(rest: &mut &[u8]) -> Result<Network, ValueError> {
+pub(crate) fn network(rest: &mut &[u8]) -> Result<InetAddress, ValueError> {
     let address = match take::<1>(rest)?[0] {
         FAMILY_4 => IpAddr::from(take::<4>(rest)?),
         FAMILY_6 => IpAddr::from(take::<16>(rest)?),
@@ -53,7 +53,7 @@ pub(crate) fn network(rest: &mut &[u8]) -> Result<Network, ValueError> {
     };
     let [bits] = take::<1>(rest)?;
     let damaged = || ValueError::corrupt("an address in a key");
-    let whole = Network::new(address, bits).ok_or_else(damaged)?;
+    let whole = InetAddress::new(address, bits).ok_or_else(damaged)?;
     let mut octets = whole.octets();
     for octet in &mut octets[usize::from(bits / 8)..] {
         [*octet] = take::<1>(rest)?;
@@ -63,7 +63,7 @@ pub(crate) fn network(rest: &mut &[u8]) -> Result<Network, ValueError> {
         (_, Ok(octets)) => IpAddr::from(octets),
         _ => return Err(damaged()),
     };
-    let network = Network::new(address, bits).ok_or_else(damaged)?;
+    let network = InetAddress::new(address, bits).ok_or_else(damaged)?;
     if network.network() == whole { Ok(network) } else { Err(damaged()) }
 }
 

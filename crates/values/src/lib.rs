@@ -56,7 +56,7 @@ pub use enumeration::{EnumDefinition, EnumType, EnumValue};
 pub use error::ValueError;
 pub use json::Jsonb;
 pub use modifier::Strictness;
-pub use network::Network;
+pub use network::InetAddress;
 pub use types::{Element, Type};
 pub use value::{Interval, Value};
 pub use zone::Zone;

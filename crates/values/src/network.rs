@@ -26,12 +26,12 @@ const SHIFT_4: u32 = (BITS_6 - BITS_4) as u32;
 /// An address, and how many of its bits, from the left, are those of its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "(IpAddr, u8)", into = "(IpAddr, u8)")]
-pub struct Network {
+pub struct InetAddress {
     address: IpAddr,
     bits: u8,
 }
 
-impl TryFrom<(IpAddr, u8)> for Network {
+impl TryFrom<(IpAddr, u8)> for InetAddress {
     type Error = &'static str;
 
     fn try_from((address, bits): (IpAddr, u8)) -> Result<Self, Self::Error> {
@@ -39,14 +39,14 @@ impl TryFrom<(IpAddr, u8)> for Network {
     }
 }
 
-impl From<Network> for (IpAddr, u8) {
-    fn from(network: Network) -> Self {
+impl From<InetAddress> for (IpAddr, u8) {
+    fn from(network: InetAddress) -> Self {
         (network.address, network.bits)
     }
 }
 
 /// One address alone.
-impl From<IpAddr> for Network {
+impl From<IpAddr> for InetAddress {
     fn from(address: IpAddr) -> Self {
         Self { address, bits: width(address) }
     }
@@ -61,7 +61,7 @@ fn mask(bits: u8) -> u128 {
     u128::MAX.checked_shr(u32::from(bits)).map_or(u128::MAX, |rest| !rest)
 }
 
-impl Network {
+impl InetAddress {
     /// An address with a mask of this many bits; `None` if it has fewer.
     pub fn new(address: IpAddr, bits: u8) -> Option<Self> {
         (bits <= width(address)).then_some(Self { address, bits })
@@ -222,13 +222,13 @@ impl Network {
     }
 }
 
-impl Ord for Network {
+impl Ord for InetAddress {
     fn cmp(&self, other: &Self) -> Ordering {
         self.parts().cmp(&other.parts())
     }
 }
 
-impl PartialOrd for Network {
+impl PartialOrd for InetAddress {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

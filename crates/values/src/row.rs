@@ -12,7 +12,7 @@ use crate::enumeration::{EnumOrder, EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::stored;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
-use crate::network::Network;
+use crate::network::InetAddress;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use crate::varint;
@@ -149,6 +149,13 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             }
         }
         Value::Array(array) => encode_array(array, out),
+        Value::Inet(_) | Value::Cidr(_) | Value::MacAddr(_) | Value::MacAddr8(_) => encode_address(value, out),
+    }
+}
+
+/// Appends an address, tag included.
+fn encode_address(value: &Value, out: &mut Vec<u8>) {
+    match value {
         Value::Inet(network) => encode_network([INET_4, INET_6], network, out),
         Value::Cidr(network) => encode_network([CIDR_4, CIDR_6], network, out),
         Value::MacAddr(bytes) => {
@@ -159,10 +166,11 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             out.push(MAC_ADDR_8);
             out.extend_from_slice(bytes);
         }
+        _ => unreachable!("only addresses are encoded here"),
     }
 }
 
-fn encode_network([tag_4, tag_6]: [u8; 2], network: &Network, out: &mut Vec<u8>) {
+fn encode_network([tag_4, tag_6]: [u8; 2], network: &InetAddress, out: &mut Vec<u8>) {
     out.push(if network.address().is_ipv4() { tag_4 } else { tag_6 });
     out.push(network.bits());
     out.extend_from_slice(&network.octets());
@@ -371,7 +379,7 @@ impl<'a> RowReader<'a> {
             INET_4 | INET_6 => Value::Inet(self.network(tag == INET_4)?),
             CIDR_4 | CIDR_6 => {
                 let network = self.network(tag == CIDR_4)?;
-                let whole = Some(network).filter(Network::is_whole);
+                let whole = Some(network).filter(InetAddress::is_whole);
                 Value::Cidr(whole.ok_or_else(|| ValueError::corrupt("bits to the right of a mask"))?)
             }
             MAC_ADDR => Value::MacAddr(self.array()?),
@@ -493,10 +501,10 @@ impl<'a> RowReader<'a> {
     }
 
     /// An address of IP behind its tag.
-    fn network(&mut self, is_v4: bool) -> Result<Network, ValueError> {
+    fn network(&mut self, is_v4: bool) -> Result<InetAddress, ValueError> {
         let bits = self.byte()?;
         let address = if is_v4 { IpAddr::from(self.array::<4>()?) } else { IpAddr::from(self.array::<16>()?) };
-        Network::new(address, bits).ok_or_else(|| ValueError::corrupt("the length of a mask"))
+        InetAddress::new(address, bits).ok_or_else(|| ValueError::corrupt("the length of a mask"))
     }
 
     /// The number of an enum type.

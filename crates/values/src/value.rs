@@ -8,7 +8,7 @@ use crate::enumeration::{EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::hardware::{MacAddress, MacAddress8};
 use crate::json::Jsonb;
-use crate::network::Network;
+use crate::network::InetAddress;
 use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
@@ -63,9 +63,9 @@ pub enum Value {
     /// A label of an enum type.
     Enum(Arc<EnumValue>),
     /// `inet`.
-    Inet(Network),
+    Inet(InetAddress),
     /// `cidr`.
-    Cidr(Network),
+    Cidr(InetAddress),
     /// `macaddr`.
     MacAddr(MacAddress),
     /// `macaddr8`.
@@ -158,7 +158,7 @@ impl Value {
     }
 
     /// The address in an `inet` or a `cidr`.
-    pub fn as_network(&self) -> Option<&Network> {
+    pub fn as_network(&self) -> Option<&InetAddress> {
         match self {
             Self::Inet(network) | Self::Cidr(network) => Some(network),
             _ => None,

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use values::Type::{Cidr, MacAddr, MacAddr8};
 use values::hardware::{MacAddress, MacAddress8};
 use values::network::{abbreviated, write_host, write_inet, write_shown};
-use values::{Network, Value, binary, cast};
+use values::{InetAddress, Value, binary, cast};
 
 /// Bytes of a hardware address that name its maker.
 const MAKER_BYTES: usize = 3;
@@ -70,7 +70,7 @@ fn after(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Inet(call.network(1).plus(call.integer(0))?))
 }
 
-fn written(write: fn(&Network, &mut Vec<u8>), network: &Network) -> Value {
+fn written(write: fn(&InetAddress, &mut Vec<u8>), network: &InetAddress) -> Value {
     let mut bytes = Vec::new();
     write(network, &mut bytes);
     Value::text(String::from_utf8_lossy(&bytes))

@@ -1,7 +1,7 @@
 //! Reads `inet` and `cidr` as PostgreSQL 15's `inet_net_pton.c` does, whose rules are none of an RFC's: an octet may have any number of
 //! leading zeros, `10.1/16` is an address, and a `cidr` without a mask has that of its class.
 
-use super::{BITS_4, BITS_6, Network};
+use super::{BITS_4, BITS_6, InetAddress};
 use crate::error::{ValueError, sqlstate};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -13,13 +13,13 @@ const OCTETS_6: usize = 16;
 const GROUP_DIGITS_MAX: usize = 4;
 
 /// Reads an `inet`. Errors: 22P02.
-pub fn parse_inet(input: &str) -> Result<Network, ValueError> {
+pub fn parse_inet(input: &str) -> Result<InetAddress, ValueError> {
     let found = if input.contains(':') { ipv6(input) } else { inet_ipv4(input.as_bytes()) };
     found.ok_or_else(|| ValueError::syntax("inet", input))
 }
 
 /// Reads a `cidr`. Errors: 22P02, also for bits to the right of the mask.
-pub fn parse_cidr(input: &str) -> Result<Network, ValueError> {
+pub fn parse_cidr(input: &str) -> Result<InetAddress, ValueError> {
     let found = if input.contains(':') { ipv6(input) } else { cidr_ipv4(input.as_bytes()) };
     let network = found.ok_or_else(|| ValueError::syntax("cidr", input))?;
     if network.is_whole() {
@@ -54,14 +54,14 @@ fn mask_ipv4(rest: &[u8]) -> Option<Option<u8>> {
     digits.is_empty().then_some(Some(bits))
 }
 
-fn ipv4(octets: &[u8], bits: u8) -> Option<Network> {
+fn ipv4(octets: &[u8], bits: u8) -> Option<InetAddress> {
     let mut all = [0; OCTETS_4];
     all.get_mut(..octets.len())?.copy_from_slice(octets);
-    Network::new(Ipv4Addr::from_octets(all).into(), bits)
+    InetAddress::new(Ipv4Addr::from_octets(all).into(), bits)
 }
 
 /// Octets of which the mask needs no more than those written; without a mask all four.
-fn inet_ipv4(input: &[u8]) -> Option<Network> {
+fn inet_ipv4(input: &[u8]) -> Option<InetAddress> {
     let mut rest = input;
     let mut octets = Vec::with_capacity(OCTETS_4);
     // A point may stand behind the last one.
@@ -83,7 +83,7 @@ fn inet_ipv4(input: &[u8]) -> Option<Network> {
 }
 
 /// Octets in decimal, or all of them in hexadecimal behind `0x`; the mask of their class, if none is written.
-fn cidr_ipv4(input: &[u8]) -> Option<Network> {
+fn cidr_ipv4(input: &[u8]) -> Option<InetAddress> {
     let mut octets = Vec::with_capacity(OCTETS_4);
     let rest = match input {
         [b'0', b'x' | b'X', digits @ ..] if digits.first().is_some_and(u8::is_ascii_hexdigit) => {
@@ -123,7 +123,7 @@ fn class_mask(octets: &[u8]) -> u8 {
 }
 
 /// Groups of hexadecimal digits, of which `::` stands for any number of zeros, an IPv4 address in place of the last two, and a mask.
-fn ipv6(input: &str) -> Option<Network> {
+fn ipv6(input: &str) -> Option<InetAddress> {
     let mut octets = Vec::with_capacity(OCTETS_6);
     // Where `::` stands, in octets.
     let mut gap = None;
@@ -182,7 +182,7 @@ fn ipv6(input: &str) -> Option<Network> {
         }
         _ => return None,
     }
-    Network::new(Ipv6Addr::from_octets(all).into(), bits)
+    InetAddress::new(Ipv6Addr::from_octets(all).into(), bits)
 }
 
 /// A number without leading zeros, up to a bound.

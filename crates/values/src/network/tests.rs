@@ -1,16 +1,18 @@
+//! Addresses are read, printed, ordered and computed with as by PostgreSQL 15.
+
 use super::*;
 use crate::generate;
 use proptest::prelude::*;
 
-fn inet(text: &str) -> Network {
+fn inet(text: &str) -> InetAddress {
     parse_inet(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn cidr(text: &str) -> Network {
+fn cidr(text: &str) -> InetAddress {
     parse_cidr(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn written(write: fn(&Network, &mut Vec<u8>), network: &Network) -> String {
+fn written(write: fn(&InetAddress, &mut Vec<u8>), network: &InetAddress) -> String {
     let mut out = Vec::new();
     write(network, &mut out);
     String::from_utf8(out).unwrap()
@@ -33,7 +35,7 @@ proptest! {
     /// The order that PostgreSQL's indexes have: bits that both masks have, length of the mask, all bits.
     #[test]
     fn networks_order_as_in_postgresql(left in generate::network(), right in generate::network()) {
-        let bits = |network: &Network, count: u8| {
+        let bits = |network: &InetAddress, count: u8| {
             let octets = network.octets();
             (0..usize::from(count)).map(move |bit| octets[bit / 8] >> (7 - bit % 8) & 1).collect::<Vec<_>>()
         };
@@ -137,7 +139,7 @@ fn wrong_texts_are_refused() {
 #[test]
 fn masks_are_those_of_the_network() {
     let address = inet("192.168.1.5/24");
-    let printed = |network: Network| written(write_inet, &network);
+    let printed = |network: InetAddress| written(write_inet, &network);
     assert_eq!(printed(address.network()), "192.168.1.0/24");
     assert_eq!(printed(address.broadcast()), "192.168.1.255/24");
     assert_eq!(printed(address.netmask()), "255.255.255.0");

@@ -1,6 +1,6 @@
 //! Prints `inet` and `cidr` as PostgreSQL 15's `inet_net_ntop.c` and `inet_cidr_ntop.c` do.
 
-use super::{BITS_6, Network};
+use super::{BITS_6, InetAddress};
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ const INNER_IPV4: usize = 6;
 const LOOPBACK: u16 = 1;
 
 /// Appends an `inet`: the mask only if it is shorter than the address.
-pub fn write_inet(network: &Network, out: &mut Vec<u8>) {
+pub fn write_inet(network: &InetAddress, out: &mut Vec<u8>) {
     write_host(network, out);
     if network.bits() < network.width() {
         write_mask(network.bits(), out);
@@ -19,18 +19,18 @@ pub fn write_inet(network: &Network, out: &mut Vec<u8>) {
 }
 
 /// Appends a `cidr`: always with its mask.
-pub fn write_cidr(network: &Network, out: &mut Vec<u8>) {
+pub fn write_cidr(network: &InetAddress, out: &mut Vec<u8>) {
     write_shown(network, out);
 }
 
 /// Appends an address with its mask: what a cast to text prints.
-pub fn write_shown(network: &Network, out: &mut Vec<u8>) {
+pub fn write_shown(network: &InetAddress, out: &mut Vec<u8>) {
     write_host(network, out);
     write_mask(network.bits(), out);
 }
 
 /// Appends the address alone.
-pub fn write_host(network: &Network, out: &mut Vec<u8>) {
+pub fn write_host(network: &InetAddress, out: &mut Vec<u8>) {
     match network.address() {
         // Writing to a vector cannot fail, here and below.
         IpAddr::V4(address) => {
@@ -87,7 +87,7 @@ fn write_ipv6(address: Ipv6Addr, out: &mut Vec<u8>) {
 }
 
 /// A `cidr` with the octets or groups that its mask leaves out (`abbrev`).
-pub fn abbreviated(network: &Network) -> String {
+pub fn abbreviated(network: &InetAddress) -> String {
     let network = network.network();
     let bits = network.bits();
     let mut out = match network.address() {
