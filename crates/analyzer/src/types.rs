@@ -84,9 +84,13 @@ type_ids! {
     OID = 26 "oid";
     OIDVECTOR = 30 "oidvector";
     JSON = 114 "json";
+    CIDR = 650 "cidr";
     FLOAT4 = 700 "float4";
     FLOAT8 = 701 "float8";
     UNKNOWN = 705 "unknown";
+    MACADDR8 = 774 "macaddr8";
+    MACADDR = 829 "macaddr";
+    INET = 869 "inet";
     BPCHAR = 1042 "bpchar";
     VARCHAR = 1043 "varchar";
     DATE = 1082 "date";

@@ -34,6 +34,12 @@ pub enum Type {
     Bytea,
     /// uuid
     Uuid,
+    /// inet
+    Inet,
+    /// cidr
+    Cidr,
+    /// macaddr
+    Macaddr,
     /// integer[]
     Int4Array,
     /// text[]
@@ -42,7 +48,7 @@ pub enum Type {
 
 impl Type {
     /// All of them.
-    pub const ALL: [Type; 15] = [
+    pub const ALL: [Type; 18] = [
         Type::Int2,
         Type::Int4,
         Type::Int8,
@@ -56,6 +62,9 @@ impl Type {
         Type::Interval,
         Type::Bytea,
         Type::Uuid,
+        Type::Inet,
+        Type::Cidr,
+        Type::Macaddr,
         Type::Int4Array,
         Type::TextArray,
     ];
@@ -76,6 +85,9 @@ impl Type {
             Type::Interval => "interval",
             Type::Bytea => "bytea",
             Type::Uuid => "uuid",
+            Type::Inet => "inet",
+            Type::Cidr => "cidr",
+            Type::Macaddr => "macaddr",
             Type::Int4Array => "int4[]",
             Type::TextArray => "text[]",
         }
@@ -97,9 +109,9 @@ impl Type {
         matches!(self, Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric | Type::Float8)
     }
 
-    /// Whether `min` and `max` take it.
+    /// Whether `min` and `max` take it, and yield it.
     pub fn has_extremes(self) -> bool {
-        !matches!(self, Type::Bool | Type::Bytea | Type::Uuid)
+        !matches!(self, Type::Bool | Type::Bytea | Type::Uuid | Type::Cidr | Type::Macaddr)
     }
 
     /// Whether it can be a key or in an index, in both systems.
@@ -143,6 +155,11 @@ impl Type {
                 "ffffffff-ffff-ffff-ffff-ffffffffffff",
                 "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
             ],
+            Type::Inet => {
+                &["10.0.0.1", "10.0.0.1/8", "10.0.0.0/8", "192.168.1.5/24", "::1", "2001:db8::1/32", "0.0.0.0/0"]
+            }
+            Type::Cidr => &["10.0.0.0/8", "10.0.0.0/16", "192.168.1.0/24", "10.0.0.1/32", "::/0", "2001:db8::/32"],
+            Type::Macaddr => &["00:00:00:00:00:00", "08:00:2b:01:02:03", "08:00:2b:01:02:04", "ff:ff:ff:ff:ff:ff"],
             Type::Int4Array => &["{}", "{1}", "{1,2,3}", "{NULL}", "{2,NULL,1}", "{0,0}"],
             Type::TextArray => &["{}", "{a}", "{a,b}", "{NULL}", "{\"\",x}", "{\"a b\",NULL}"],
         };
@@ -181,6 +198,9 @@ impl Type {
             Type::Interval => &["'1 day'::interval", "NULL::interval"],
             Type::Bytea => &["'\\x00'::bytea", "NULL::bytea"],
             Type::Uuid => &["'00000000-0000-0000-0000-000000000000'::uuid", "NULL::uuid"],
+            Type::Inet => &["'10.0.0.1'::inet", "NULL::inet"],
+            Type::Cidr => &["'10.0.0.0/8'::cidr", "NULL::cidr"],
+            Type::Macaddr => &["'08:00:2b:01:02:03'::macaddr", "NULL::macaddr"],
             Type::Int4Array => &["'{1}'::int4[]", "NULL::int4[]"],
             Type::TextArray => &["'{a}'::text[]", "NULL::text[]"],
         }

@@ -4,7 +4,7 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{Interval, Jsonb, Type, Value, ValueError, Zone};
+use values::{InetAddress, Interval, Jsonb, Type, Value, ValueError, Zone};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -118,6 +118,16 @@ impl<'a, 'b> CallArguments<'a, 'b> {
             Value::Jsonb(tree) => tree,
             _ => self.mistyped(index),
         }
+    }
+
+    /// An `inet` or a `cidr`.
+    pub(crate) fn network(&self, index: usize) -> &'a InetAddress {
+        self.arguments[index].as_network().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// The bytes of a hardware address.
+    pub(crate) fn hardware(&self, index: usize) -> &'a [u8] {
+        self.arguments[index].as_hardware().unwrap_or_else(|| self.mistyped(index))
     }
 
     /// An interval.

@@ -15,6 +15,7 @@ mod floats;
 mod formats;
 pub(crate) mod json;
 mod names;
+mod networks;
 mod numbers;
 mod numerics;
 mod patterns;
@@ -36,7 +37,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 25] = [
+const TABLES: [&[(&str, Implementation)]; 26] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -51,6 +52,7 @@ const TABLES: [&[(&str, Implementation)]; 25] = [
     json::CHANGING,
     json::PATHS,
     names::TABLE,
+    networks::TABLE,
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,
@@ -65,8 +67,8 @@ const TABLES: [&[(&str, Implementation)]; 25] = [
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Implementation)]; 4] =
-    [numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 5] =
+    [networks::BY_NUMBER, numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();

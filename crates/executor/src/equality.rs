@@ -2,7 +2,8 @@
 
 use analyzer::TypeId;
 use analyzer::types::{
-    BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, JSONB, NUMERIC, OID, TIMESTAMP, UUID,
+    BOOL, BYTEA, CIDR, DATE, FLOAT4, FLOAT8, INET, INT2, INT4, INT8, INTERVAL, JSONB, MACADDR, MACADDR8, NUMERIC, OID,
+    TIMESTAMP, UUID,
 };
 use values::{Type, Value};
 
@@ -27,7 +28,9 @@ pub fn hashes_across(left: TypeId, right: TypeId) -> bool {
 pub fn same_keys(stored: Type, given: Type) -> bool {
     let text = |known: Type| matches!(known, Type::Text | Type::Varchar(_));
     let whole = |known: Type| matches!(known, Type::SmallInt | Type::Integer | Type::BigInt);
-    stored.unmodified() == given.unmodified() || (text(stored) && text(given)) || (whole(stored) && whole(given))
+    let network = stored.is_network() && given.is_network();
+    let alike = (text(stored) && text(given)) || (whole(stored) && whole(given)) || network;
+    alike || stored.unmodified() == given.unmodified()
 }
 
 /// Whether values of a type have the order of [`values::compare`] and the equality of their keys.
@@ -36,7 +39,7 @@ pub fn is_plain(id: TypeId) -> bool {
     let time = matches!(id.0, 1083 | 1184);
     text || time
         || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
-        || matches!(id, TIMESTAMP | UUID | JSONB)
+        || matches!(id, TIMESTAMP | UUID | JSONB | INET | CIDR | MACADDR | MACADDR8)
         || Type::numbered(id.0).is_some()
         || Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != Type::Json)
 }

@@ -114,7 +114,7 @@ pub enum CompiledExpression {
         greatest: bool,
         arguments: Vec<CompiledExpression>,
     },
-    /// `integer` as `oid`, or the reverse.
+    /// `integer` as `oid`, or the reverse; `cidr` as `inet`.
     SameBits {
         value: Box<CompiledExpression>,
         target: Type,
@@ -366,11 +366,12 @@ fn through_text(value: &Value, source: Type, target: Type, zone: &Zone) -> Resul
     values::text::parse_bytes_in(&bytes, target, zone)
 }
 
-/// The 32 bits of an `integer` as an `oid`, or the reverse.
+/// The 32 bits of an `integer` as an `oid`, or the reverse; a `cidr` as the `inet` that it is.
 pub fn same_bits(value: Value, target: Type) -> Value {
     match (value, target) {
         (Value::Integer(number), Type::Oid) => Value::Oid(number.cast_unsigned()),
         (Value::Oid(number), Type::Integer) => Value::Integer(number.cast_signed()),
+        (Value::Cidr(network), Type::Inet) => Value::Inet(network),
         (value, _) => value,
     }
 }

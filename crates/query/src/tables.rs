@@ -134,6 +134,9 @@ impl TableProvider for RowTable {
         if schema.fields().iter().any(|field| types::is_json(field)) {
             return Err(QueryError::unsupported("JSON in a query of this form").into_datafusion());
         }
+        if schema.fields().iter().any(|field| types::is_address(field)) {
+            return Err(QueryError::unsupported("a network address in a query of this form").into_datafusion());
+        }
         if schema.fields().iter().any(|field| types::is_user_type(field)) {
             return Err(QueryError::unsupported("an enum in a query of this form").into_datafusion());
         }

@@ -45,6 +45,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::Void => DataType::Null,
         // No scan reads such columns.
         Type::Json | Type::Jsonb | Type::Enum(_) => DataType::Null,
+        Type::Inet | Type::Cidr | Type::MacAddr | Type::MacAddr8 => DataType::Null,
     }
 }
 
@@ -160,6 +161,12 @@ pub fn has_equals(data_type: &DataType) -> bool {
 pub fn is_json(field: &Field) -> bool {
     let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
     remembered.is_some_and(|known| matches!(known.element().unwrap_or(known), Type::Json | Type::Jsonb))
+}
+
+/// Whether values of a field are addresses, which only the executor has.
+pub fn is_address(field: &Field) -> bool {
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    remembered.is_some_and(|known| known.element().unwrap_or(known).is_address())
 }
 
 /// Whether values of a field are of a user's type, which only the executor has.

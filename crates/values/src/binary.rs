@@ -5,8 +5,10 @@
 use crate::array_message::{parse_binary, write_binary};
 use crate::calendar::{checked_date, checked_timestamp};
 use crate::error::{ValueError, sqlstate};
+use crate::hardware;
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier::{self, Strictness};
+use crate::network;
 use crate::numeric::{self, Groups};
 use crate::text;
 use crate::types::Type;
@@ -58,6 +60,10 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Inet(network) => network::write_binary(network, false, out),
+        Value::Cidr(network) => network::write_binary(network, true, out),
+        Value::MacAddr(bytes) => out.extend_from_slice(bytes),
+        Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
         Value::Array(array) => write_binary(array, data_type.element().unwrap_or_else(|| array.element()), out),
     }
 }
@@ -108,6 +114,10 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
             })
         }
         Type::Uuid => Value::Uuid(array(bytes)?),
+        Type::Inet => Value::Inet(network::from_binary(bytes, false)?),
+        Type::Cidr => Value::Cidr(network::from_binary(bytes, true)?),
+        Type::MacAddr => Value::MacAddr(array(bytes)?),
+        Type::MacAddr8 => Value::MacAddr8(hardware::of_binary8(bytes).ok_or_else(malformed)?),
         Type::Oid => Value::Oid(u32::from_be_bytes(array(bytes)?)),
         Type::Array(element) => return parse_binary(bytes, element.data_type()),
         Type::Void => return Err(text::no_input()),

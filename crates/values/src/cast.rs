@@ -6,6 +6,7 @@
 use crate::array::held;
 use crate::calendar::{checked_date, checked_timestamp, split_timestamp};
 use crate::error::{ValueError, sqlstate};
+use crate::hardware;
 use crate::json::{self, Jsonb};
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier;
@@ -63,6 +64,8 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (Boolean, Integer) | (Integer, Boolean) => Explicit,
         (Type::Json, Type::Jsonb) | (Type::Jsonb, Type::Json) => Assignment,
         (Type::Jsonb, to) if to.is_number() || to == Boolean => Explicit,
+        (Type::Cidr, Type::Inet) | (Type::MacAddr, Type::MacAddr8) | (Type::MacAddr8, Type::MacAddr) => Implicit,
+        (Type::Inet, Type::Cidr) => Assignment,
         (SmallInt | Integer | BigInt, Oid) => Implicit,
         (Oid, Integer | BigInt) => Assignment,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
@@ -244,6 +247,10 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         }
         (Value::Timestamp(local), Type::Time) => Value::Time(split_timestamp(*local).1),
         (Value::TimestampTz(instant), Type::Time) => Value::Time(split_timestamp(zone.local(*instant)).1),
+        (Value::Cidr(network), Type::Inet) => Value::Inet(*network),
+        (Value::Inet(network), Type::Cidr) => Value::Cidr(network.network()),
+        (Value::MacAddr(bytes), Type::MacAddr8) => Value::MacAddr8(hardware::widened(*bytes)),
+        (Value::MacAddr8(bytes), Type::MacAddr) => Value::MacAddr(hardware::narrowed(*bytes)?),
         (Value::Json(text), Type::Jsonb) => text::parse(text, target)?,
         (Value::Jsonb(tree), Type::Json) => Value::Json(json::write::to_string(tree).into()),
         (Value::Jsonb(tree), Type::Boolean) => match **tree {

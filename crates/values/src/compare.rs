@@ -2,7 +2,7 @@
 //!
 //! Invariant: among values of one type this is a total order that [`key`](crate::key) encodes: NULL last, NaN greatest,
 //! -0 equal to 0, text bytewise, labels in their type's order, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
-//! `oid`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
+//! `oid`, of `inet` and `cidr`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::json;
 use crate::limits::MICROSECONDS_PER_DAY;
@@ -38,6 +38,8 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Time(left), Value::Time(right)) => left.cmp(right),
         (Value::Interval(left), Value::Interval(right)) => left.span_us().cmp(&right.span_us()),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
+        (Value::MacAddr(left), Value::MacAddr(right)) => left.cmp(right),
+        (Value::MacAddr8(left), Value::MacAddr8(right)) => left.cmp(right),
         (Value::Numeric(left), Value::Numeric(right)) => left.cmp(right),
         (Value::Jsonb(left), Value::Jsonb(right)) => json::compare(left, right),
         (Value::Enum(left), Value::Enum(right)) if left.type_oid() == right.type_oid() => {
@@ -51,6 +53,8 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         _ => {
             if let (Some(left), Some(right)) = (left.as_integer(), right.as_integer()) {
                 left.cmp(&right)
+            } else if let (Some(left), Some(right)) = (left.as_network(), right.as_network()) {
+                left.cmp(right)
             } else if let (Some(left), Some(right)) = (instant(left), instant(right)) {
                 left.cmp(&right)
             } else if is_float(left) || is_float(right) {
@@ -128,6 +132,9 @@ fn rank(value: &Value) -> u8 {
         Value::Json(_) => 9,
         Value::Jsonb(_) => 10,
         Value::Enum(_) => 11,
-        Value::Null => 12,
+        Value::Inet(_) | Value::Cidr(_) => 12,
+        Value::MacAddr(_) => 13,
+        Value::MacAddr8(_) => 14,
+        Value::Null => 15,
     }
 }

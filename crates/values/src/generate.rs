@@ -4,10 +4,12 @@
 
 use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
+use crate::network::InetAddress;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use bigdecimal::BigDecimal;
 use proptest::prelude::*;
+use std::net::IpAddr;
 
 /// Any type that is no array, without modifier.
 pub(crate) fn scalar_type() -> impl Strategy<Value = Type> {
@@ -57,6 +59,22 @@ fn string() -> impl Strategy<Value = String> {
     prop_oneof!["[ab]{0,3}", "[\u{1}\u{2}a-c]{0,6}", "\\PC{0,20}", "[a-z]{100,200}"]
 }
 
+/// Addresses with masks, of both families; many that share their first bits, and some with runs of zeros.
+pub(crate) fn network() -> impl Strategy<Value = InetAddress> {
+    let with_mask = |(address, bits): (IpAddr, u8)| {
+        let width = if address.is_ipv4() { 32 } else { 128 };
+        InetAddress::new(address, bits % (width + 1)).expect("the mask is no longer than the address")
+    };
+    let group = || prop_oneof![4 => Just(0_u16), 1 => Just(u16::MAX), 2 => 0_u16..300, 2 => any::<u16>()];
+    let address = prop_oneof![
+        any::<[u8; 4]>().prop_map(IpAddr::from),
+        (0_u8..3, 0_u8..3).prop_map(|(third, last)| IpAddr::from([10, 0, third, last])),
+        any::<[u8; 16]>().prop_map(IpAddr::from),
+        prop::array::uniform8(group()).prop_map(IpAddr::from),
+    ];
+    (address, prop_oneof![any::<u8>(), 29_u8..33]).prop_map(with_mask)
+}
+
 fn interval() -> impl Strategy<Value = Interval> {
     let narrow = || prop_oneof![any::<i32>(), -40i32..40, Just(0)];
     (narrow(), narrow(), prop_oneof![any::<i64>(), Just(0), -3i64..3])
@@ -88,6 +106,10 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
         Type::Interval => interval().prop_map(Value::Interval).boxed(),
         Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        Type::Inet => network().prop_map(Value::Inet).boxed(),
+        Type::Cidr => network().prop_map(|address| Value::Cidr(address.network())).boxed(),
+        Type::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        Type::MacAddr8 => any::<[u8; 8]>().prop_map(Value::MacAddr8).boxed(),
         Type::Json => json(3).prop_map(|tree| Value::Json(crate::json::write::to_string(&tree).into())).boxed(),
         Type::Jsonb => json(3).prop_map(|tree| Value::jsonb(tree).expect("it is not deep")).boxed(),
         Type::Oid => integer().prop_map(|number| Value::Oid(number as u32)).boxed(),

@@ -3,7 +3,7 @@
 //! Invariants, for tuples of the same types:
 //! * order: `encode(a) < encode(b)` iff a sorts before b, NULLs last, text bytewise (collation C), NaN greatest;
 //! * equality: values that SQL calls equal encode alike (1.0 and 1.00, -0 and 0, `1 mon` and `30 days`, an integer and the
-//!   same bigint), so decoding yields an equal value that may print differently;
+//!   same bigint, an `inet` and the same `cidr`), so decoding yields an equal value that may print differently;
 //! * prefix: the encoding of the first columns is a byte prefix of the whole, and no encoded value is a prefix of another.
 //!
 //! Each value starts with a marker below that of NULL, so [`prefix_end`] of any non-empty key exists.
@@ -12,10 +12,11 @@ use crate::enumeration::{EnumOrder, EnumValue};
 use crate::error::ValueError;
 use crate::json;
 use crate::key_parts::{
-    END, INTEGER_ZERO, PRESENT, append_integer, append_numeric, append_string, integer, narrow, numeric, string, take,
-    unknown_marker,
+    END, INTEGER_ZERO, PRESENT, append_integer, append_network, append_numeric, append_string, integer, narrow,
+    network, numeric, string, take, unknown_marker,
 };
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY};
+use crate::network::InetAddress;
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use std::sync::Arc;
@@ -68,6 +69,15 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&((interval.span_us() as u128) ^ (1 << 127)).to_be_bytes());
         }
         Value::Uuid(bytes) => {
+            out.push(PRESENT);
+            out.extend_from_slice(bytes);
+        }
+        Value::Inet(network) | Value::Cidr(network) => append_network(network, out),
+        Value::MacAddr(bytes) => {
+            out.push(PRESENT);
+            out.extend_from_slice(bytes);
+        }
+        Value::MacAddr8(bytes) => {
             out.push(PRESENT);
             out.extend_from_slice(bytes);
         }
@@ -155,6 +165,13 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Jsonb => Value::Jsonb(Arc::new(json::decode_key(rest)?)),
         Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
         Type::Uuid => Value::Uuid(take(rest)?),
+        Type::Inet => Value::Inet(network(rest)?),
+        Type::Cidr => {
+            let whole = Some(network(rest)?).filter(InetAddress::is_whole);
+            Value::Cidr(whole.ok_or_else(|| ValueError::corrupt("bits to the right of a mask in a key"))?)
+        }
+        Type::MacAddr => Value::MacAddr(take(rest)?),
+        Type::MacAddr8 => Value::MacAddr8(take(rest)?),
         Type::Enum(labels) => {
             let order = EnumOrder::of_bytes(&string(rest)?)?;
             if take::<1>(rest)?[0] != PRESENT {

@@ -1,9 +1,11 @@
-//! What keys are made of, and `jsonb` within them: integers, strings and numerics whose bytes order as they do.
+//! What keys are made of, and `jsonb` within them: integers, strings, numerics and addresses whose bytes order as they do.
 
 use crate::error::ValueError;
 use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+use crate::network::InetAddress;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::{BigInt, Sign};
+use std::net::IpAddr;
 
 /// Marker of fixed-length values and strings.
 pub(crate) const PRESENT: u8 = 0x01;
@@ -28,6 +30,41 @@ pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueErr
         rest.split_first_chunk::<N>().ok_or_else(|| ValueError::corrupt("a key ends within a value"))?;
     *rest = after;
     Ok(*taken)
+}
+
+/// Families of addresses in their order.
+const FAMILY_4: u8 = 4;
+const FAMILY_6: u8 = 6;
+
+/// Family, address of the network, length of the mask, and of the whole address the bytes that are not all the network's.
+pub(crate) fn append_network(network: &InetAddress, out: &mut Vec<u8>) {
+    let family = if network.address().is_ipv4() { FAMILY_4 } else { FAMILY_6 };
+    out.extend_from_slice(&[PRESENT, family]);
+    out.extend_from_slice(&network.network().octets());
+    out.push(network.bits());
+    out.extend_from_slice(&network.octets()[usize::from(network.bits() / 8)..]);
+}
+
+pub(crate) fn network(rest: &mut &[u8]) -> Result<InetAddress, ValueError> {
+    let address = match take::<1>(rest)?[0] {
+        FAMILY_4 => IpAddr::from(take::<4>(rest)?),
+        FAMILY_6 => IpAddr::from(take::<16>(rest)?),
+        _ => return Err(unknown_marker()),
+    };
+    let [bits] = take::<1>(rest)?;
+    let damaged = || ValueError::corrupt("an address in a key");
+    let whole = InetAddress::new(address, bits).ok_or_else(damaged)?;
+    let mut octets = whole.octets();
+    for octet in &mut octets[usize::from(bits / 8)..] {
+        [*octet] = take::<1>(rest)?;
+    }
+    let address = match (<[u8; 4]>::try_from(octets.as_slice()), <[u8; 16]>::try_from(octets.as_slice())) {
+        (Ok(octets), _) => IpAddr::from(octets),
+        (_, Ok(octets)) => IpAddr::from(octets),
+        _ => return Err(damaged()),
+    };
+    let network = InetAddress::new(address, bits).ok_or_else(damaged)?;
+    if network.network() == whole { Ok(network) } else { Err(damaged()) }
 }
 
 pub(crate) fn narrow<N: TryFrom<i64>>(number: i64) -> Result<N, ValueError> {

@@ -11,7 +11,7 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`zone`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`enumeration`] for users' types; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
+//! [`enumeration`] for users' types; [`network`] and [`hardware`] for addresses; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`extensions`] of functions, [`addition`] to add to stored numbers.
 
 pub mod addition;
@@ -31,12 +31,14 @@ mod float;
 pub mod functions;
 #[cfg(test)]
 mod generate;
+pub mod hardware;
 mod interval;
 pub mod json;
 pub mod key;
 mod key_parts;
 pub mod limits;
 mod modifier;
+pub mod network;
 pub mod numeric;
 pub mod operators;
 mod pattern;
@@ -54,6 +56,7 @@ pub use enumeration::{EnumDefinition, EnumType, EnumValue};
 pub use error::ValueError;
 pub use json::Jsonb;
 pub use modifier::Strictness;
+pub use network::InetAddress;
 pub use types::{Element, Type};
 pub use value::{Interval, Value};
 pub use zone::Zone;

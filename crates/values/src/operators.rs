@@ -8,6 +8,7 @@ use crate::arithmetic;
 use crate::array::held;
 use crate::compare::compare_present;
 use crate::error::{ValueError, sqlstate};
+use crate::network::write_shown;
 use crate::pattern::like;
 use crate::temporal;
 use crate::text;
@@ -158,6 +159,7 @@ pub fn comparable(left: Type, right: Type) -> bool {
         || (left.is_number() && right.is_number())
         || (left.is_string() && right.is_string())
         || (left.is_whole() && right.is_whole())
+        || (left.is_network() && right.is_network())
         || (is_instant(left) && is_instant(right))
         || (left.element().is_some() && held(left) == held(right) && has_order(left))
 }
@@ -356,6 +358,12 @@ fn concatenate(left: &Value, right: &Value, zone: &Zone) -> Option<Value> {
 pub(crate) fn cast_text(value: &Value, zone: &Zone) -> Option<String> {
     match value {
         Value::Boolean(truth) => Some(truth.to_string()),
+        // With the mask, whatever its length.
+        Value::Inet(network) => {
+            let mut out = Vec::new();
+            write_shown(network, &mut out);
+            String::from_utf8(out).ok()
+        }
         other => text::to_string_in(other, zone),
     }
 }

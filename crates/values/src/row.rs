@@ -12,11 +12,13 @@ use crate::enumeration::{EnumOrder, EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::stored;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+use crate::network::InetAddress;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use crate::varint;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::BigInt;
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,6 +53,16 @@ const JSONB: u8 = 21;
 const ENUM: u8 = 22;
 /// Number of the elements' type, then as an array.
 const ENUM_ARRAY: u8 = 23;
+/// Length of the mask, and the bytes of an address of IPv4.
+const INET_4: u8 = 24;
+/// The same of IPv6.
+const INET_6: u8 = 25;
+/// As [`INET_4`].
+const CIDR_4: u8 = 26;
+/// As [`INET_6`].
+const CIDR_6: u8 = 27;
+const MAC_ADDR: u8 = 28;
+const MAC_ADDR_8: u8 = 29;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -137,7 +149,31 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             }
         }
         Value::Array(array) => encode_array(array, out),
+        Value::Inet(_) | Value::Cidr(_) | Value::MacAddr(_) | Value::MacAddr8(_) => encode_address(value, out),
     }
+}
+
+/// Appends an address, tag included.
+fn encode_address(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Inet(network) => encode_network([INET_4, INET_6], network, out),
+        Value::Cidr(network) => encode_network([CIDR_4, CIDR_6], network, out),
+        Value::MacAddr(bytes) => {
+            out.push(MAC_ADDR);
+            out.extend_from_slice(bytes);
+        }
+        Value::MacAddr8(bytes) => {
+            out.push(MAC_ADDR_8);
+            out.extend_from_slice(bytes);
+        }
+        _ => unreachable!("only addresses are encoded here"),
+    }
+}
+
+fn encode_network([tag_4, tag_6]: [u8; 2], network: &InetAddress, out: &mut Vec<u8>) {
+    out.push(if network.address().is_ipv4() { tag_4 } else { tag_6 });
+    out.push(network.bits());
+    out.extend_from_slice(&network.octets());
 }
 
 fn encode_array(array: &Array, out: &mut Vec<u8>) {
@@ -340,6 +376,14 @@ impl<'a> RowReader<'a> {
                 Value::Interval(Interval { months: self.narrow()?, days: self.narrow()?, microseconds: self.number()? })
             }
             UUID => Value::Uuid(self.array()?),
+            INET_4 | INET_6 => Value::Inet(self.network(tag == INET_4)?),
+            CIDR_4 | CIDR_6 => {
+                let network = self.network(tag == CIDR_4)?;
+                let whole = Some(network).filter(InetAddress::is_whole);
+                Value::Cidr(whole.ok_or_else(|| ValueError::corrupt("bits to the right of a mask"))?)
+            }
+            MAC_ADDR => Value::MacAddr(self.array()?),
+            MAC_ADDR_8 => Value::MacAddr8(self.array()?),
             OID => Value::Oid(self.narrow()?),
             JSON => {
                 let length = self.length()?;
@@ -396,6 +440,10 @@ impl<'a> RowReader<'a> {
                 0
             }
             UUID => 16,
+            INET_4 | CIDR_4 => 1 + 4,
+            INET_6 | CIDR_6 => 1 + 16,
+            MAC_ADDR => 6,
+            MAC_ADDR_8 => 8,
             ARRAY => {
                 self.byte()?;
                 self.length()?
@@ -450,6 +498,13 @@ impl<'a> RowReader<'a> {
 
     fn narrow<N: TryFrom<i64>>(&mut self) -> Result<N, ValueError> {
         N::try_from(self.number()?).map_err(|_| ValueError::corrupt("a number exceeds its type"))
+    }
+
+    /// An address of IP behind its tag.
+    fn network(&mut self, is_v4: bool) -> Result<InetAddress, ValueError> {
+        let bits = self.byte()?;
+        let address = if is_v4 { IpAddr::from(self.array::<4>()?) } else { IpAddr::from(self.array::<16>()?) };
+        InetAddress::new(address, bits).ok_or_else(|| ValueError::corrupt("the length of a mask"))
     }
 
     /// The number of an enum type.

@@ -7,10 +7,12 @@ use crate::calendar;
 use crate::datetime;
 use crate::error::{ValueError, sqlstate};
 use crate::float::{self, is_space};
+use crate::hardware;
 use crate::interval;
 use crate::json;
 use crate::limits::MICROSECONDS_PER_SECOND;
 use crate::modifier::{self, Strictness};
+use crate::network;
 use crate::numeric;
 use crate::types::Type;
 use crate::value::Value;
@@ -49,6 +51,10 @@ pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, Valu
             Value::Json(input.into())
         }
         Type::Jsonb => Value::Jsonb(Arc::new(json::parse_tree(input)?)),
+        Type::Inet => Value::Inet(network::parse_inet(input)?),
+        Type::Cidr => Value::Cidr(network::parse_cidr(input)?),
+        Type::MacAddr => Value::MacAddr(hardware::parse(input)?),
+        Type::MacAddr8 => Value::MacAddr8(hardware::parse8(input)?),
         Type::Enum(labels) => return Ok(Value::Enum(labels.parse(input)?)),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type(), zone),
         Type::Void => return Err(no_input()),
@@ -112,6 +118,10 @@ pub fn write_in(value: &Value, data_type: Type, zone: &Zone, out: &mut Vec<u8>) 
         Value::Json(text) => out.extend_from_slice(text.as_bytes()),
         Value::Jsonb(tree) => json::write::write(tree, out),
         Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+        Value::Inet(network) => network::write_inet(network, out),
+        Value::Cidr(network) => network::write_cidr(network, out),
+        Value::MacAddr(bytes) => hardware::write(bytes, out),
+        Value::MacAddr8(bytes) => hardware::write(bytes, out),
         Value::Bytea(bytes) => {
             out.reserve(2 + 2 * bytes.len());
             out.extend_from_slice(b"\\x");

@@ -60,6 +60,14 @@ pub enum Type {
     Jsonb,
     /// A type of labels that a user has defined.
     Enum(EnumType),
+    /// `inet`: an address of IP, of a host or of a network.
+    Inet,
+    /// `cidr`: the address of a network of IP.
+    Cidr,
+    /// `macaddr`, 6 bytes.
+    MacAddr,
+    /// `macaddr8`, 8 bytes.
+    MacAddr8,
 }
 
 /// The type of an array's elements: one of [`ALL`] with its modifier, or an enum.
@@ -143,7 +151,7 @@ impl<'de> Visitor<'de> for ElementParts {
 }
 
 /// Every type of PostgreSQL's that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
-pub const ALL: [Type; 20] = [
+pub const ALL: [Type; 24] = [
     Type::Boolean,
     Type::SmallInt,
     Type::Integer,
@@ -164,6 +172,10 @@ pub const ALL: [Type; 20] = [
     Type::Oid,
     Type::Json,
     Type::Jsonb,
+    Type::Inet,
+    Type::Cidr,
+    Type::MacAddr,
+    Type::MacAddr8,
 ];
 
 /// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
@@ -188,6 +200,10 @@ const ARRAYS: [(u32, &str, &str); ALL.len()] = [
     (1028, "oid[]", "_oid"),
     (199, "json[]", "_json"),
     (3807, "jsonb[]", "_jsonb"),
+    (1041, "inet[]", "_inet"),
+    (651, "cidr[]", "_cidr"),
+    (1040, "macaddr[]", "_macaddr"),
+    (775, "macaddr8[]", "_macaddr8"),
 ];
 
 /// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
@@ -205,8 +221,12 @@ impl Type {
             Self::Text => 25,
             Self::Oid => 26,
             Self::Json => 114,
+            Self::Cidr => 650,
             Self::Real => 700,
             Self::Double => 701,
+            Self::MacAddr8 => 774,
+            Self::MacAddr => 829,
+            Self::Inet => 869,
             Self::Char(_) => 1042,
             Self::Varchar(_) => 1043,
             Self::Date => 1082,
@@ -284,10 +304,11 @@ impl Type {
             Self::SmallInt => 2,
             Self::Void => 4,
             Self::Integer | Self::Real | Self::Date | Self::Oid | Self::Enum(_) => 4,
-            Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
+            Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz | Self::MacAddr8 => 8,
             Self::Interval | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
-            Self::Json | Self::Jsonb => -1,
+            Self::Json | Self::Jsonb | Self::Inet | Self::Cidr => -1,
+            Self::MacAddr => 6,
         }
     }
 
@@ -317,6 +338,10 @@ impl Type {
             Self::Json => "json",
             Self::Jsonb => "jsonb",
             Self::Enum(labels) => labels.name(),
+            Self::Inet => "inet",
+            Self::Cidr => "cidr",
+            Self::MacAddr => "macaddr",
+            Self::MacAddr8 => "macaddr8",
         }
     }
 
@@ -369,6 +394,16 @@ impl Type {
     /// True for the integers and oid, which compare with each other.
     pub fn is_whole(&self) -> bool {
         self.is_integer() || *self == Self::Oid
+    }
+
+    /// True for the types of addresses, of IP and of hardware.
+    pub fn is_address(&self) -> bool {
+        matches!(self, Self::Inet | Self::Cidr | Self::MacAddr | Self::MacAddr8)
+    }
+
+    /// True for inet and cidr, which compare with each other.
+    pub fn is_network(&self) -> bool {
+        matches!(self, Self::Inet | Self::Cidr)
     }
 
     /// True for text, varchar and char.
@@ -427,6 +462,10 @@ impl FromStr for Type {
             "oid" => Self::Oid,
             "json" => Self::Json,
             "jsonb" => Self::Jsonb,
+            "inet" => Self::Inet,
+            "cidr" => Self::Cidr,
+            "macaddr" => Self::MacAddr,
+            "macaddr8" => Self::MacAddr8,
             other => ALL.into_iter().map(Self::array).find(|array| array.catalog_name() == other).ok_or_else(|| {
                 ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
             })?,

@@ -6,7 +6,9 @@
 use crate::array::Array;
 use crate::enumeration::{EnumType, EnumValue};
 use crate::error::ValueError;
+use crate::hardware::{MacAddress, MacAddress8};
 use crate::json::Jsonb;
+use crate::network::InetAddress;
 use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
@@ -60,6 +62,14 @@ pub enum Value {
     Jsonb(#[serde(with = "jsonb_bytes")] Arc<Jsonb>),
     /// A label of an enum type.
     Enum(Arc<EnumValue>),
+    /// `inet`.
+    Inet(InetAddress),
+    /// `cidr`.
+    Cidr(InetAddress),
+    /// `macaddr`.
+    MacAddr(MacAddress),
+    /// `macaddr8`.
+    MacAddr8(MacAddress8),
 }
 
 impl Value {
@@ -121,6 +131,10 @@ impl Value {
             Self::Json(_) => Type::Json,
             Self::Jsonb(_) => Type::Jsonb,
             Self::Enum(value) => Type::Enum(EnumType::numbered(value.type_oid())),
+            Self::Inet(_) => Type::Inet,
+            Self::Cidr(_) => Type::Cidr,
+            Self::MacAddr(_) => Type::MacAddr,
+            Self::MacAddr8(_) => Type::MacAddr8,
         })
     }
 
@@ -139,6 +153,23 @@ impl Value {
             Self::Integer(number) => Some(i64::from(*number)),
             Self::BigInt(number) => Some(*number),
             Self::Oid(number) => Some(i64::from(*number)),
+            _ => None,
+        }
+    }
+
+    /// The address in an `inet` or a `cidr`.
+    pub fn as_network(&self) -> Option<&InetAddress> {
+        match self {
+            Self::Inet(network) | Self::Cidr(network) => Some(network),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a hardware address.
+    pub fn as_hardware(&self) -> Option<&[u8]> {
+        match self {
+            Self::MacAddr(bytes) => Some(bytes),
+            Self::MacAddr8(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -202,6 +233,9 @@ impl PartialEq for Value {
             (Self::Json(left), Self::Json(right)) => left == right,
             (Self::Jsonb(left), Self::Jsonb(right)) => left == right,
             (Self::Enum(left), Self::Enum(right)) => left == right,
+            (Self::Inet(left), Self::Inet(right)) | (Self::Cidr(left), Self::Cidr(right)) => left == right,
+            (Self::MacAddr(left), Self::MacAddr(right)) => left == right,
+            (Self::MacAddr8(left), Self::MacAddr8(right)) => left == right,
             _ => false,
         }
     }

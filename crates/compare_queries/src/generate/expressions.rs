@@ -101,8 +101,29 @@ impl Generator<'_> {
             Type::Date | Type::Timestamp | Type::Timestamptz | Type::Interval => self.time(kind, scope, depth + 1),
             Type::Int4Array => Some(self.array(Type::Int4, kind, scope, depth + 1)),
             Type::TextArray => Some(self.array(Type::Text, kind, scope, depth + 1)),
+            Type::Inet | Type::Cidr | Type::Macaddr => self.address(kind, scope, depth + 1),
             Type::Bool | Type::Bytea | Type::Uuid => None,
         }
+    }
+
+    fn address(&mut self, kind: Type, scope: &Scope, depth: usize) -> Option<Vec<Part>> {
+        self.feature("addresses");
+        Some(match kind {
+            Type::Cidr => match self.random.below(2) {
+                0 => parts!["network(", self.expression(Type::Inet, scope, depth), ")"],
+                _ => parts!["CAST(", self.expression(Type::Inet, scope, depth), " AS cidr)"],
+            },
+            Type::Macaddr => match self.random.below(2) {
+                0 => parts!["trunc(", self.expression(kind, scope, depth), ")"],
+                _ => parts!["(~ ", self.expression(kind, scope, depth), ")"],
+            },
+            _ => match self.random.below(4) {
+                0 => parts!["broadcast(", self.expression(kind, scope, depth), ")"],
+                1 => parts!["netmask(", self.expression(kind, scope, depth), ")"],
+                2 => parts!["(~ ", self.expression(kind, scope, depth), ")"],
+                _ => parts!["set_masklen(", self.expression(kind, scope, depth), ", 16)"],
+            },
+        })
     }
 
     fn number(&mut self, kind: Type, scope: &Scope, depth: usize) -> Option<Vec<Part>> {
@@ -170,7 +191,16 @@ impl Generator<'_> {
             7 => parts!["lpad(", operand, ", 4, '-')"],
             _ => {
                 self.feature("cast");
-                let kinds = [Type::Int4, Type::Int8, Type::Numeric, Type::Bool, Type::Date, Type::Uuid, Type::Float8];
+                let kinds = [
+                    Type::Int4,
+                    Type::Int8,
+                    Type::Numeric,
+                    Type::Bool,
+                    Type::Date,
+                    Type::Uuid,
+                    Type::Inet,
+                    Type::Float8,
+                ];
                 let from = *self.random.pick(&kinds);
                 parts!["CAST(", self.expression(from, scope, depth), " AS text)"]
             }

@@ -79,6 +79,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     underscore: ["text", "text_pattern", "bpchar_pattern"],
     between: [
         ("numeric_", ""), ("date_", ""), ("time_", ""), ("timestamp_", ""), ("interval_", ""), ("uuid_", ""), ("jsonb_", ""),
+        ("network_", ""), ("macaddr_", ""), ("macaddr8_", ""),
         ("date_", "_timestamp"), ("date_", "_timestamptz"), ("timestamp_", "_date"), ("timestamp_", "_timestamptz"),
         ("timestamptz_", "_date"), ("timestamptz_", "_timestamp")
     ],
@@ -99,9 +100,10 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
         ("int2larger", larger), ("int4larger", larger), ("int8larger", larger), ("oidlarger", larger), ("float4larger", larger),
         ("float8larger", larger), ("numeric_larger", larger), ("text_larger", larger), ("bpchar_larger", larger), ("date_larger", larger),
         ("time_larger", larger), ("timestamp_larger", larger), ("interval_larger", larger), ("array_larger", larger),
+        ("network_larger", larger),
         ("int2smaller", smaller), ("int4smaller", smaller), ("int8smaller", smaller), ("oidsmaller", smaller), ("float4smaller", smaller),
         ("float8smaller", smaller), ("numeric_smaller", smaller), ("text_smaller", smaller), ("bpchar_smaller", smaller),
         ("date_smaller", smaller), ("time_smaller", smaller), ("timestamp_smaller", smaller), ("interval_smaller", smaller),
-        ("array_smaller", smaller),
+        ("array_smaller", smaller), ("network_smaller", smaller),
     ]
 );

@@ -39,15 +39,15 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("uuid_hash_extended", |call| extended(uuid(call).map_or(0, |bytes| of_bytes_with(&bytes, seed(call))))),
 ];
 
-fn hashed(hash: u32) -> FunctionResult {
+pub(super) fn hashed(hash: u32) -> FunctionResult {
     Ok(Value::Integer(hash as i32))
 }
 
-fn extended(hash: u64) -> FunctionResult {
+pub(super) fn extended(hash: u64) -> FunctionResult {
     Ok(Value::BigInt(hash as i64))
 }
 
-fn seed(call: &CallArguments<'_, '_>) -> u64 {
+pub(super) fn seed(call: &CallArguments<'_, '_>) -> u64 {
     call.integer(1) as u64
 }
 
@@ -147,11 +147,11 @@ fn state_of(bytes: &[u8], seed: u64) -> HashWords {
     state.finish()
 }
 
-fn of_bytes(bytes: &[u8]) -> u32 {
+pub(super) fn of_bytes(bytes: &[u8]) -> u32 {
     state_of(bytes, 0).2
 }
 
-fn of_bytes_with(bytes: &[u8], seed: u64) -> u64 {
+pub(super) fn of_bytes_with(bytes: &[u8], seed: u64) -> u64 {
     let HashWords(_, b, c) = state_of(bytes, seed);
     u64::from(b) << 32 | u64::from(c)
 }

@@ -8,7 +8,7 @@ use values::Type::{Integer, Text};
 use values::error::sqlstate;
 use values::limits::VALUE_BYTES_MAX;
 use values::operators::{BinaryOperator, binary};
-use values::{Type, Value, ValueError, Zone, text};
+use values::{Type, Value, ValueError, Zone, cast, text};
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("textcat", |call| binary(BinaryOperator::Concatenate, call.value(0), call.value(1))),
@@ -89,6 +89,7 @@ fn cast_text(call: &CallArguments<'_, '_>, index: usize) -> Result<String, Value
     Ok(match call.value(index) {
         Value::Boolean(truth) => truth.to_string(),
         Value::Text(text) => text.to_string(),
+        value @ Value::Inet(_) => cast::explicit_in(value, Text, call.zone())?.as_text().unwrap_or_default().to_owned(),
         _ => output(call, index)?,
     })
 }

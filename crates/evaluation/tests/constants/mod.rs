@@ -2,7 +2,7 @@
 
 use analyzer::facts::Facts;
 use analyzer::tree::{Constant, EntryKind, ExprId, Node, Query, Tree};
-use analyzer::types::FunctionId;
+use analyzer::types::{FunctionId, INET};
 use analyzer::{BuiltIns, Typed, analyze};
 use evaluation::PatternCache;
 use evaluation::aggregates::aggregate;
@@ -187,7 +187,10 @@ impl Evaluator<'_> {
                 let text = defaults[place].trim_matches('\'').split("::").next().unwrap_or_default();
                 values::text::parse_in(text.trim_matches('\''), held(typed)?, self.zone).map_err(|error| told(&error))
             }
-            Node::Relabel { value, .. } | Node::Collate { value, .. } => self.value(*value),
+            Node::Relabel { value, .. } | Node::Collate { value, .. } => match (self.value(*value)?, typed.id) {
+                (Value::Cidr(network), INET) => Ok(Value::Inet(network)),
+                (value, _) => Ok(value),
+            },
             Node::ThroughText { value, .. } => match self.value(*value)? {
                 Value::Null => Ok(Value::Null),
                 found => {

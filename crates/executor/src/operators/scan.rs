@@ -238,6 +238,12 @@ fn end(
 
 /// A value as a column of a type holds it; none for NULL and what it cannot hold, which nothing there is equal to.
 fn stored_as(value: Value, stored: Type) -> Option<Value> {
+    if let (Some(network), true) = (value.as_network(), stored.is_network()) {
+        return match stored {
+            Type::Inet => Some(Value::Inet(*network)),
+            _ => network.is_whole().then_some(Value::Cidr(*network)),
+        };
+    }
     let Some(number) = value.as_integer().filter(|_| stored.is_integer()) else {
         return Some(value).filter(|value| !value.is_null());
     };

@@ -18,7 +18,7 @@ const JSONPATH: TypeId = TypeId(4072);
 pub fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
     let (source, target) = (source.unmodified(), target.unmodified());
     match (source, target) {
-        (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) => Ok(match value {
+        (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) | (Type::Cidr, Type::Inet) => Ok(match value {
             CompiledExpression::Constant(value) => {
                 CompiledExpression::Constant(crate::expression::same_bits(value, target))
             }

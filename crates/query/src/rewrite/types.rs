@@ -81,8 +81,8 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
         "regnamespace" => CatalogType::RegNamespace,
         "regrole" => CatalogType::RegRole,
         "regproc" | "regprocedure" | "regoper" | "regoperator" | "regconfig" | "regdictionary" => CatalogType::RegOther,
-        "json" | "jsonb" | "xml" | "money" | "inet" | "cidr" | "macaddr" | "point" | "timetz" | "bit" | "varbit"
-        | "tid" | "pg_lsn" | "int2vector" | "oidvector" => {
+        "json" | "jsonb" | "inet" | "cidr" | "macaddr" | "macaddr8" | "xml" | "money" | "point" | "timetz" | "bit"
+        | "varbit" | "tid" | "pg_lsn" | "int2vector" | "oidvector" => {
             return Err(QueryError::unsupported(format!("type {name} is not supported")));
         }
         "string" => return Err(QueryError::new("42704", "type \"string\" does not exist")),

@@ -5,7 +5,7 @@
 
 use crate::errors::{SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope, negate};
-use crate::sql::operators::{is_comparison, negated_comparison, operator_of_syntax, symbol};
+use crate::sql::operators::{is_comparison, negated_comparison, operand_type, operator_of_syntax, symbol};
 use crate::sql::types::{Compiled, Typed, beyond};
 use messages::program::{BinaryOperator, Expression};
 use sqlparser::ast::{self, Expr};
@@ -48,7 +48,7 @@ impl Compiler<'_> {
                 (self.alike(operand, element, symbol(operator))?.0, array.expression)
             }
             (None, Some(Type::Array(of))) => {
-                let element = of.data_type().unmodified();
+                let element = operand_type(of.data_type());
                 (self.parameters.coerce(operand, element, Context::Implicit)?, array.expression)
             }
             (_, Some(_)) => {
@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).into());
             }
             (known, None) => {
-                let element = known.unwrap_or(Type::Text).unmodified();
+                let element = operand_type(known.unwrap_or(Type::Text));
                 let operand = match known {
                     Some(_) => operand.expression,
                     None => self.parameters.coerce(operand, element, Context::Implicit)?,

@@ -8,7 +8,7 @@ use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
 use crate::sql::literals::{interval_literal, number, text_of};
 use crate::sql::names;
 use crate::sql::operators::{
-    is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
+    is_comparison, no_operator, operand_type, operator_of_syntax, operator_of_values, symbol, unknown_operand,
 };
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
@@ -293,6 +293,10 @@ impl<'a> Compiler<'a> {
         }
         let left = self.expression(left, scope)?;
         let right = self.expression(right, scope)?;
+        let is_address = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_address());
+        if is_address(&left) && is_address(&right) && left.data_type != right.data_type {
+            return Err(beyond("addresses of two types"));
+        }
         Ok(self.compare(operator, left, right)?)
     }
 
@@ -320,11 +324,11 @@ impl<'a> Compiler<'a> {
                 Err(no_operator(symbol, &left, &right))
             }
             (Some(known), None) => {
-                let right = self.parameters.coerce(right, known.unmodified(), Context::Implicit)?;
+                let right = self.parameters.coerce(right, operand_type(known), Context::Implicit)?;
                 Ok((left.expression, right))
             }
             (None, Some(known)) => {
-                let left = self.parameters.coerce(left, known.unmodified(), Context::Implicit)?;
+                let left = self.parameters.coerce(left, operand_type(known), Context::Implicit)?;
                 Ok((left, right.expression))
             }
             (None, None) => Ok((
@@ -363,6 +367,10 @@ impl<'a> Compiler<'a> {
         let is_json = |typed: &Typed| matches!(typed.data_type, Some(Type::Json | Type::Jsonb));
         if is_json(&left) || is_json(&right) {
             return Err(beyond("an operator of JSON"));
+        }
+        let is_address = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_address());
+        if is_address(&left) || is_address(&right) {
+            return Err(beyond("an operator of addresses"));
         }
         let known_operator = operator_of_values(operator);
         let (left_type, right_type) = match (left.data_type, right.data_type) {
@@ -466,7 +474,13 @@ impl<'a> Compiler<'a> {
         };
         let operand = Typed::known(self.parameters.coerce(operand, target, Context::Implicit)?, target);
         let mut expressions = Vec::with_capacity(all.len());
+        let several = all.len() > 1;
         for item in all {
+            // Untyped items of a list are of its common type, a single one is what an operator takes.
+            let item = match item.data_type {
+                None if several => Typed::known(self.parameters.coerce(item, target, Context::Implicit)?, target),
+                _ => item,
+            };
             // Only its type counts here: the operand itself is not copied for each item.
             let subject = Typed::known(Expression::Constant(Value::Null), target);
             expressions.push(self.alike(subject, item, "=")?.1);

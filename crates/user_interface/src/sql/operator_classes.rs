@@ -7,7 +7,7 @@ use messages::schema::IndexMethod;
 use values::Type;
 
 /// `pg_type.typname` of the types that have a class of their own, as classes are named after them.
-const BASES: [&str; 20] = [
+const BASES: [&str; 23] = [
     "array",
     "bool",
     "bpchar",
@@ -16,11 +16,14 @@ const BASES: [&str; 20] = [
     "enum",
     "float4",
     "float8",
+    "inet",
     "int2",
     "int4",
     "int8",
     "interval",
     "jsonb",
+    "macaddr",
+    "macaddr8",
     "numeric",
     "oid",
     "text",
@@ -35,6 +38,7 @@ fn base(own: Type) -> Option<&'static str> {
     let name = match own {
         Type::Varchar(_) => "text",
         Type::Array(_) => "array",
+        Type::Cidr => "inet",
         Type::Enum(_) => "enum",
         other => other.catalog_name(),
     };
@@ -51,12 +55,16 @@ fn classes(base: &str, method: IndexMethod) -> Vec<String> {
         (IndexMethod::Gin, _) => Vec::new(),
         (IndexMethod::Brin, "array" | "bool" | "jsonb") => Vec::new(),
         (IndexMethod::Brin, "bpchar" | "bytea" | "text") => vec![named("minmax_ops"), named("bloom_ops")],
+        (IndexMethod::Brin, "inet") => {
+            ["inclusion_ops", "minmax_ops", "bloom_ops", "minmax_multi_ops"].map(named).to_vec()
+        }
         (IndexMethod::Brin, _) => vec![named("minmax_ops"), named("bloom_ops"), named("minmax_multi_ops")],
         (IndexMethod::Btree | IndexMethod::Hash, "text") => {
             let others = ["text_pattern_ops", "varchar_ops", "varchar_pattern_ops"];
             std::iter::once(named("ops")).chain(others.map(str::to_owned)).collect()
         }
         (IndexMethod::Btree | IndexMethod::Hash, "bpchar") => vec![named("ops"), named("pattern_ops")],
+        (IndexMethod::Btree | IndexMethod::Hash, "inet") => vec![named("ops"), "cidr_ops".to_owned()],
         (IndexMethod::Btree | IndexMethod::Hash, _) => vec![named("ops")],
     }
 }

@@ -24,6 +24,11 @@ pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_
     [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
 }
 
+/// What an untyped operand becomes beside one of a type that it is compared with: that type, or the one whose comparison it has.
+pub(super) fn operand_type(known: Type) -> Type {
+    if known == Type::Cidr { Type::Inet } else { known.unmodified() }
+}
+
 /// The operator that a program has for this symbol.
 pub(super) fn operator_of_syntax(operator: &ast::BinaryOperator) -> Option<BinaryOperator> {
     use ast::BinaryOperator as Op;
