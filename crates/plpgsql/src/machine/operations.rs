@@ -103,11 +103,7 @@ impl RoutineMachine {
             }
             Instruction::SetResult(_) => self.result = operands.pop(),
             Instruction::ReturnNext(_) => self.return_next(operands.pop(), zone)?,
-            Instruction::NothingReturned => {
-                let what = if self.program.returns == Returns::Row { "trigger procedure" } else { "function" };
-                let message = format!("control reached end of {what} without RETURN");
-                return Err(RoutineError::new(sqlstate::NO_RETURN, message));
-            }
+            Instruction::NothingReturned => return Err(self.nothing_returned()),
             Instruction::CaseNotFound => {
                 return Err(RoutineError::new(sqlstate::CASE_NOT_FOUND, "case not found")
                     .with_hint("CASE statement is missing ELSE part."));
@@ -148,6 +144,11 @@ impl RoutineMachine {
         }
         self.at += 1;
         Ok(None)
+    }
+
+    fn nothing_returned(&self) -> Box<RoutineError> {
+        let what = if self.program.returns == Returns::Row { "trigger procedure" } else { "function" };
+        RoutineError::new(sqlstate::NO_RETURN, format!("control reached end of {what} without RETURN"))
     }
 
     /// EXECUTE: the first operand is the text, the others are its parameters.

@@ -2,7 +2,7 @@
 
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
-use super::{Found, SystemCatalog, grants, procedures, triggers};
+use super::{Found, SystemCatalog, grants, procedures};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
@@ -36,7 +36,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "enabled_roles" => grants::enabled(catalog),
         "applicable_roles" => grants::applicable(catalog),
         "routines" => procedures::routines(catalog),
-        "triggers" => triggers::information(catalog),
+        "triggers" => procedures::trigger_information(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => {
             let keys = catalog.relations().filter_map(|relation| constraint(catalog, &relation));
@@ -71,14 +71,17 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             .foreign_keys()
             .map(|(child, key, parent)| referential_constraint(catalog, child, key, parent))
             .collect(),
-        "constraint_column_usage" => {
-            let keys = catalog.relations().flat_map(|relation| used_columns(catalog, &relation));
-            let foreign =
-                catalog.foreign_keys().flat_map(|(child, key, parent)| referred_columns(catalog, child, key, parent));
-            keys.chain(foreign).collect()
-        }
+        "constraint_column_usage" => all_used_columns(catalog),
         _ => vec![],
     }
+}
+
+/// The columns that keys have, or refer to.
+fn all_used_columns(catalog: &SystemCatalog) -> Vec<Row> {
+    let keys = catalog.relations().flat_map(|relation| used_columns(catalog, &relation));
+    let foreign = catalog.foreign_keys();
+    let foreign = foreign.flat_map(|(child, key, parent)| referred_columns(catalog, child, key, parent));
+    keys.chain(foreign).collect()
 }
 
 /// Tables and views.
@@ -220,7 +223,7 @@ fn domain_uses(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
 fn shown_type(column_type: Type) -> &'static str {
     match column_type {
         Type::Enum(_) => "USER-DEFINED",
-        known if known.has_labels() => "ARRAY",
+        known if known.element().is_some() => "ARRAY",
         known => known.base_name(),
     }
 }

@@ -15,12 +15,11 @@ mod procedures;
 mod relations;
 mod roles;
 mod rows;
-mod triggers;
 mod user_types;
 
 pub use messages::expression_sql::quoted;
+pub use procedures::trigger_definition;
 pub use roles::{role_name, role_oid};
-pub use triggers::trigger_definition;
 
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;

@@ -4,7 +4,7 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles, triggers,
+    procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -69,6 +69,14 @@ const DEFAULT_COLLATION: u32 = 100;
 /// The collation `C`.
 const C_COLLATION: u32 = 950;
 
+/// Keys, checks, foreign keys and the constraints of domains.
+fn constraints(catalog: &SystemCatalog) -> Vec<Row> {
+    let keys = catalog.relations().filter_map(|relation| constraint(&relation));
+    let checks = catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
+    let foreign = catalog.foreign_keys().map(|(child, key, parent)| foreign_key(child, key, parent));
+    keys.chain(checks).chain(foreign).chain(catalog.domain_constraint_rows()).collect()
+}
+
 /// The rows of a relation of `pg_catalog`.
 pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     match name {
@@ -78,14 +86,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_auth_members" => grants::memberships(catalog),
         "pg_default_acl" => grants::defaults(catalog),
         "pg_class" => classes(catalog),
-        "pg_constraint" => {
-            let keys = catalog.relations().filter_map(|relation| constraint(&relation));
-            let checks =
-                catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
-            let foreign = catalog.foreign_keys().map(|(child, key, parent)| foreign_key(child, key, parent));
-            let of_domains = catalog.domain_constraint_rows();
-            keys.chain(checks).chain(foreign).chain(of_domains).collect()
-        }
+        "pg_constraint" => constraints(catalog),
         "pg_database" => vec![database(catalog)],
         "pg_db_role_setting" => roles::settings(catalog),
         "pg_depend" => {
@@ -133,7 +134,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_enum" => catalog.rows_of_labels(),
-        "pg_trigger" => triggers::rows(catalog),
+        "pg_trigger" => procedures::trigger_rows(catalog),
         "pg_extension" => catalog.rows_of_extensions(),
         "pg_available_extensions" => catalog.rows_of_available_extensions(),
         "pg_available_extension_versions" => catalog.rows_of_extension_versions(),

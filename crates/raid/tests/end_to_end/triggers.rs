@@ -144,23 +144,28 @@ fn triggers_have_rights_of_their_own() {
     ";
     client.batch_execute(made).expect("a table with a trigger");
     let makes = "CREATE TRIGGER other BEFORE INSERT ON kept FOR EACH ROW EXECUTE FUNCTION loud()";
-    let mut refused = |sql: &str| {
-        let error = client.batch_execute(sql).expect_err(sql);
-        assert_eq!(code(&error), Some("42501"), "{sql}: {}", explain(&error));
+    let mut acting = |role: &str, sql: &str| {
+        client.batch_execute(&format!("SET ROLE {role}")).expect("a role");
+        let done = client.batch_execute(sql);
+        client.batch_execute("RESET ROLE").expect("the role before");
+        done
+    };
+    let refused = |done: Result<(), Error>| {
+        let error = done.expect_err("it may not");
+        assert_eq!(code(&error), Some("42501"), "{}", explain(&error));
     };
     for denied in ["SELECT * FROM kept", "UPDATE kept SET v = 'b'", makes, "DROP TRIGGER loud ON kept"] {
-        refused(&format!("SET ROLE writer; {denied}"));
+        refused(acting("writer", denied));
     }
     for denied in ["INSERT INTO kept VALUES (2, 'a')", "DROP TRIGGER loud ON kept"] {
-        refused(&format!("SET ROLE maker; {denied}"));
+        refused(acting("maker", denied));
     }
-    client.batch_execute("REVOKE EXECUTE ON FUNCTION loud FROM PUBLIC").expect("a right less");
-    let error = client.batch_execute(&format!("SET ROLE maker; {makes}")).expect_err("a function of others");
-    assert_eq!(code(&error), Some("42501"), "{}", explain(&error));
-    client.batch_execute("RESET ROLE; GRANT EXECUTE ON FUNCTION loud TO maker").expect("a right more");
-    client.batch_execute(&format!("SET ROLE maker; {makes}")).expect("who may make triggers does");
+    acting("raid", "REVOKE EXECUTE ON FUNCTION loud FROM PUBLIC").expect("a right less");
+    refused(acting("maker", makes));
+    acting("raid", "GRANT EXECUTE ON FUNCTION loud TO maker").expect("a right more");
+    acting("maker", makes).expect("who may make triggers does");
     // PostgreSQL asks for the right to execute when a trigger is made, not when it fires.
-    client.batch_execute("SET ROLE writer; INSERT INTO kept VALUES (1, 'a'); RESET ROLE").expect("who may insert does");
+    acting("writer", "INSERT INTO kept VALUES (1, 'a')").expect("who may insert does");
     let kept: String = client.query_one("SELECT v FROM kept", &[]).expect("the row").get(0);
     assert_eq!(kept, "A");
     assert_eq!(world.stop(), Vec::<String>::new());

@@ -178,7 +178,7 @@ CREATE TRIGGER spreads BEFORE UPDATE OF parent ON nodes FOR EACH ROW EXECUTE FUN
 UPDATE nodes SET parent = 7 WHERE id = 1;
 SELECT * FROM nodes ORDER BY id;
 -- Rows as they were inserted: the first one changes the others before their turn.
-DELETE FROM nodes;
+TRUNCATE nodes;
 INSERT INTO nodes VALUES (1, NULL, 0), (2, 1, 0), (3, 1, 0);
 UPDATE nodes SET parent = parent;
 UPDATE nodes SET parent = parent WHERE id > 1;
@@ -188,8 +188,8 @@ UPDATE nodes SET id = 4 WHERE id = 3;
 DROP TRIGGER itself ON nodes;
 CREATE FUNCTION removes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM nodes WHERE parent = OLD.id; RETURN OLD; END $$;
 CREATE TRIGGER removes BEFORE DELETE ON nodes FOR EACH ROW EXECUTE FUNCTION removes();
+TRUNCATE nodes;
 ALTER TABLE nodes DISABLE TRIGGER ALL;
-DELETE FROM nodes;
 INSERT INTO nodes VALUES (1, NULL, 0), (2, 1, 0), (3, 1, 0);
 ALTER TABLE nodes ENABLE TRIGGER ALL;
 DELETE FROM nodes;

@@ -5,13 +5,13 @@
 //! manual, chapter 39).
 
 use crate::errors::sqlstate;
-use crate::sql::fired::FiringStatement;
+use crate::sql::firing_statement::FiringStatement;
 use messages::schema::{TriggerEvent, TriggerSchema};
 use plpgsql::machine::RoutineStatement;
 use plpgsql::store::{RecordField, coerce};
 use plpgsql::triggers::TriggerCall;
 use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, RoutineError, StatementAnswer};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::key::encode_key;
 use values::{Type, Value, Zone};
@@ -82,7 +82,7 @@ pub struct FiringRun {
     /// Rows that are changed, if triggers fire behind that.
     changed: Vec<FiringRow>,
     /// Keys of the rows that an INSERT that may be an UPDATE has written; of others, of the rows that were found.
-    keys: HashSet<Vec<u8>>,
+    keys: BTreeSet<Vec<u8>>,
     /// How many statements of routines had written when the rows were found, and by now.
     writes: (u64, u64),
     returned: Vec<Vec<Value>>,
@@ -101,7 +101,7 @@ impl FiringRun {
             found: VecDeque::new(),
             row: FiringRow::default(),
             changed: Vec::new(),
-            keys: HashSet::new(),
+            keys: BTreeSet::new(),
             writes: (0, 0),
             returned: Vec::new(),
             count: 0,
@@ -287,6 +287,43 @@ impl FiringRun {
                     None
                 }
             },
+            FiringStage::Draw(_)
+            | FiringStage::BeforeRow(_)
+            | FiringStage::Again
+            | FiringStage::Conflict
+            | FiringStage::Change => self.next_of_row(),
+            FiringStage::AfterRow(row, place) => {
+                let Some(changed) = self.changed.get(row) else {
+                    (self.row, self.stage) = (FiringRow::default(), FiringStage::After(0));
+                    return None;
+                };
+                if place == 0 {
+                    self.row = changed.clone();
+                }
+                match self.statement.for_rows(self.row_event(), false).get(place) {
+                    Some(number) => {
+                        self.stage = FiringStage::AfterRow(row, place + 1);
+                        Some(self.consider(*number))
+                    }
+                    None => {
+                        self.stage = FiringStage::AfterRow(row + 1, 0);
+                        None
+                    }
+                }
+            }
+            FiringStage::After(place) => {
+                self.stage = FiringStage::After(place + 1);
+                match self.statement.once(false).get(place) {
+                    Some(number) => Some(self.consider(*number)),
+                    None => Some(FiringEffect::Effect(Effect::Done(std::mem::take(&mut self.returned)))),
+                }
+            }
+        }
+    }
+
+    /// The next thing to do for the row at hand; none: the stage has gone on.
+    fn next_of_row(&mut self) -> Option<FiringEffect> {
+        match self.stage {
             FiringStage::Draw(place) => match self.statement.draws.get(place).cloned() {
                 Some((column, sql)) => {
                     (self.stage, self.wait) = (FiringStage::Draw(place + 1), FiringWait::Drawn(column));
@@ -340,32 +377,7 @@ impl FiringRun {
                     None
                 }
             },
-            FiringStage::AfterRow(row, place) => {
-                let Some(changed) = self.changed.get(row) else {
-                    (self.row, self.stage) = (FiringRow::default(), FiringStage::After(0));
-                    return None;
-                };
-                if place == 0 {
-                    self.row = changed.clone();
-                }
-                match self.statement.for_rows(self.row_event(), false).get(place) {
-                    Some(number) => {
-                        self.stage = FiringStage::AfterRow(row, place + 1);
-                        Some(self.consider(*number))
-                    }
-                    None => {
-                        self.stage = FiringStage::AfterRow(row + 1, 0);
-                        None
-                    }
-                }
-            }
-            FiringStage::After(place) => {
-                self.stage = FiringStage::After(place + 1);
-                match self.statement.once(false).get(place) {
-                    Some(number) => Some(self.consider(*number)),
-                    None => Some(FiringEffect::Effect(Effect::Done(std::mem::take(&mut self.returned)))),
-                }
-            }
+            _ => None,
         }
     }
 

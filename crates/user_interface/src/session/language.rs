@@ -9,7 +9,8 @@ use crate::session::turn::Turn;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::parse::{self, Parsed, QuelOrigin, Statement};
-use crate::sql::prepared::{Prepared, StatementForm};
+use crate::sql::prepared::Prepared;
+use crate::sql::statement_form::StatementForm;
 use crate::sql::utility::Utility;
 use quel::translate::QuelColumn;
 use quel::{
@@ -59,6 +60,9 @@ impl From<QuelError> for Box<SqlError> {
 }
 
 impl TextLanguage {
+    /// SQL with nothing special about it.
+    pub const PLAIN: TextLanguage = TextLanguage::Sql { form: StatementForm::Plain };
+
     /// That of a statement's text.
     pub fn of(prepared: &Prepared) -> TextLanguage {
         TextLanguage::Sql { form: prepared.form }

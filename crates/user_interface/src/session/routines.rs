@@ -19,9 +19,10 @@ use crate::session::routine_runs::{RoutineCaller, RoutineRun, RoutineStage, Rout
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
-use crate::sql::prepared::{Plan, Prepared, StatementForm, Tag};
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines::SessionNames;
+use crate::sql::statement_form::StatementForm;
 use crate::sql::utility::Utility;
 use messages::query::QueryRequest;
 use messages::session::SessionRequest;

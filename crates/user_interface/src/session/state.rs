@@ -17,8 +17,9 @@ use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::isolation::TransactionLevel;
 use crate::sql::parse::{Parsed, QuelOrigin};
-use crate::sql::prepared::{Prepared, StatementForm};
+use crate::sql::prepared::Prepared;
 use crate::sql::session_settings::{SessionSettings, ToldSettings};
+use crate::sql::statement_form::StatementForm;
 use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
 use messages::program::Program;
@@ -257,11 +258,6 @@ pub enum TextLanguage {
         /// What is special about it.
         form: StatementForm,
     },
-}
-
-impl TextLanguage {
-    /// SQL with nothing special about it.
-    pub const PLAIN: TextLanguage = TextLanguage::Sql { form: StatementForm::Plain };
 }
 
 /// A statement to be compiled, as the client sent it.

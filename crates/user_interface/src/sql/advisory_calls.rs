@@ -7,6 +7,7 @@ use crate::locks::held::LockScope;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::types::Compiled;
+use crate::sql::visits::visit_expressions;
 use messages::advisory::{AdvisoryKey, AdvisoryMode};
 use messages::program::Expression;
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
@@ -177,7 +178,7 @@ pub(super) fn check(text: &str, statement: &ast::Statement) -> Result<()> {
         },
         _ => 0,
     };
-    let found = ast::visit_expressions(statement, |expression| match is_call(expression) {
+    let found = visit_expressions(statement, |expression| match is_call(expression) {
         true if expected == 0 => ControlFlow::Break(()),
         true => {
             expected -= 1;

@@ -9,6 +9,7 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::Stop;
+use crate::sql::visits::{visit_expressions, visit_expressions_mut};
 use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, CheckSchema, TableSchema};
@@ -74,7 +75,7 @@ pub(super) fn compile(condition: &Expr, table: &TableSchema, catalog: &Catalog) 
 
 fn has_subquery(condition: &Expr) -> bool {
     let is_one = |part: &Expr| matches!(part, Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. });
-    ast::visit_expressions(condition, |part| match is_one(part) {
+    visit_expressions(condition, |part| match is_one(part) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     })
@@ -84,7 +85,7 @@ fn has_subquery(condition: &Expr) -> bool {
 /// The columns that a condition names, each once.
 fn columns_of(condition: &Expr, table: &TableSchema) -> Vec<usize> {
     let mut columns = Vec::new();
-    let _ = ast::visit_expressions(condition, |part| {
+    let _ = visit_expressions(condition, |part| {
         let name = match part {
             Expr::Identifier(name) => Some(name),
             Expr::CompoundIdentifier(names) => names.last(),
@@ -154,7 +155,7 @@ impl Planner<'_> {
             let mut condition = parse::expression(&check.text)?;
             let quoted = names::quote(new).starts_with('"');
             let renamed = if quoted { ast::Ident::with_quote('"', new) } else { ast::Ident::new(new) };
-            let _ = ast::visit_expressions_mut(&mut condition, |part| {
+            let _ = visit_expressions_mut(&mut condition, |part| {
                 let name = match part {
                     Expr::Identifier(name) => Some(name),
                     Expr::CompoundIdentifier(names) => names.last_mut(),

@@ -32,6 +32,7 @@ use crate::sql::types::Stop;
 use crate::sql::user_functions;
 use crate::sql::utility::Utility;
 use crate::sql::views;
+use crate::sql::visits::visit_relations;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions, TableSchemaKind};
@@ -212,7 +213,7 @@ fn of_function(text: &Arc<str>, create: &ast::CreateFunction, context: &Context,
 
 /// Every name of a relation is one that the checks of privileges know. Errors: 0A000 for one with a database in it, 42601.
 fn check_names(statement: &ast::Statement) -> Result<()> {
-    let wrong = ast::visit_relations(statement, |name| match names::relation(name) {
+    let wrong = visit_relations(statement, |name| match names::relation(name) {
         Ok(_) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
     });
@@ -260,7 +261,9 @@ fn firing(
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
     compiler.overriding = whole.parsed.overriding;
     let firing = match whole.statement {
-        ast::Statement::Insert(insert) => compiler.firing_insert(insert, &prepared)?,
+        ast::Statement::Insert(insert) => {
+            compiler.firing_insert(insert, prepared.parameters.len(), prepared.source.len())?
+        }
         ast::Statement::Update(update) => compiler.firing_update(update)?,
         ast::Statement::Delete(delete) => compiler.firing_delete(delete)?,
         _ => None,
@@ -290,7 +293,6 @@ fn of_sql(
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
-    // What fires triggers is compiled otherwise.
     compiler.fires_nothing = true;
     compiler.overriding = parsed.overriding.or(parsed.is_row_change.then_some(Overriding::System));
     let (plan, tag, writes) = match statement {

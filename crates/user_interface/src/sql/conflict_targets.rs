@@ -7,9 +7,10 @@ use crate::sql::implication::implies;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::row_expressions::{RowExpressionUse, row_expression};
+use crate::sql::visits::visit_expressions;
 use messages::program::{ConflictKey, Expression};
 use messages::schema::{Catalog, IndexKeyPart, IndexSchema, TableSchema};
-use sqlparser::ast::{self, Expr, Ident};
+use sqlparser::ast::{Expr, Ident};
 use std::ops::ControlFlow;
 
 /// What a target names.
@@ -53,7 +54,7 @@ pub(super) fn columns_of(name: &Ident, table: &TableSchema) -> Vec<usize> {
     };
     let mut columns = Vec::new();
     let Ok(tree) = parse::expression(text) else { return columns };
-    let _ = ast::visit_expressions(&tree, |part| {
+    let _ = visit_expressions(&tree, |part| {
         let name = match part {
             Expr::Identifier(name) => Some(name),
             Expr::CompoundIdentifier(names) => names.last(),

@@ -7,12 +7,13 @@
 use crate::errors::{Result, SqlError};
 use crate::sql::conflict_syntax::{ConflictPart, part};
 use crate::sql::expressions::Compiler;
+use crate::sql::firing_statement::{FiringConflict, FiringStatement};
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
-use crate::sql::prepared::Prepared;
 use crate::sql::sequences;
 use crate::sql::set_clauses::{no_column, pairs, width};
 use crate::sql::types::Stop;
+use crate::sql::visits::visit_expressions;
 use messages::namespace;
 use messages::program::ConflictKey;
 use messages::schema::{IndexKey, IndexKeyPart, TableSchema, TriggerEvent, TriggerSchema};
@@ -20,74 +21,9 @@ use sqlparser::ast::{self, Expr};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use values::Type;
 
-/// A statement that fires triggers.
-#[derive(Clone, Debug)]
-pub struct FiringStatement {
-    /// What it does.
-    pub event: TriggerEvent,
-    /// The table.
-    pub table: Arc<TableSchema>,
-    /// The name of its schema.
-    pub schema: String,
-    /// The places of the columns that it has.
-    pub columns: Vec<usize>,
-    /// The queries that find the rows, one after the other.
-    pub sources: Vec<Arc<str>>,
-    /// Columns that are still to be drawn for each row, by their places, with what draws them.
-    pub draws: Vec<(usize, Arc<str>)>,
-    /// The statement that changes one: its parameters are the values of what the row has, or is to have, and then those of its key.
-    pub change: Arc<str>,
-    /// The query of a row as it is by now, by its key; none: it is not there before.
-    pub again: Option<Arc<str>>,
-    /// ON CONFLICT DO UPDATE.
-    pub conflict: Option<FiringConflict>,
-    /// The triggers of each event, by name: of an INSERT that may be an UPDATE those of INSERT first.
-    pub triggers: Vec<(TriggerEvent, TriggerSchema)>,
-}
-
-/// What an INSERT does with a row that is there already.
-#[derive(Clone, Debug)]
-pub struct FiringConflict {
-    /// Finds that row: as it is, as it is to become, and whether it is to be changed. Its parameters are those of the statement, and then the row's that was to be
-    /// inserted.
-    pub find: Arc<str>,
-    /// The statement that changes it.
-    pub change: Arc<str>,
-}
-
-impl FiringStatement {
-    /// Types of a row's values.
-    pub fn types(&self) -> Vec<Type> {
-        self.columns.iter().map(|column| self.table.columns[*column].column_type).collect()
-    }
-
-    /// Places in a row of the columns of the key.
-    pub fn key(&self) -> Vec<usize> {
-        let place = |column: &usize| self.columns.iter().position(|known| known == column);
-        self.table.primary_key.iter().filter_map(place).collect()
-    }
-
-    /// The triggers that fire once, before or behind it.
-    pub fn once(&self, is_before: bool) -> Vec<usize> {
-        let fires = |known: &TriggerSchema| known.is_before == is_before && !known.is_for_rows;
-        let mut all: Vec<usize> = (0..self.triggers.len()).filter(|place| fires(&self.triggers[*place].1)).collect();
-        if !is_before {
-            // Those of the event that the statement is come last.
-            all.sort_by_key(|place| self.triggers[*place].0 == self.event);
-        }
-        all
-    }
-
-    /// The triggers that fire before or behind an event for each row.
-    pub fn for_rows(&self, event: TriggerEvent, is_before: bool) -> Vec<usize> {
-        let fires = |(of, known): &(TriggerEvent, TriggerSchema)| {
-            *of == event && known.is_before == is_before && known.is_for_rows
-        };
-        (0..self.triggers.len()).filter(|place| fires(&self.triggers[*place])).collect()
-    }
-}
+/// The queries that find the rows of an INSERT, and the columns that are still to be drawn for each, with what draws them.
+type InsertedRows = (Vec<Arc<str>>, Vec<(usize, Arc<str>)>);
 
 /// The triggers of a table that an event fires. `changed`: the columns that an UPDATE names.
 fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Vec<(TriggerEvent, TriggerSchema)> {
@@ -126,7 +62,7 @@ fn returning(list: Option<&[ast::SelectItem]>, has_others: bool) -> Result<Strin
         return Err(SqlError::unsupported("RETURNING beside other tables on a table with triggers"));
     }
     for item in list {
-        let found = ast::visit_expressions(item, |expression| match expression {
+        let found = visit_expressions(item, |expression| match expression {
             Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
@@ -244,8 +180,13 @@ impl Compiler<'_> {
         Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
     }
 
-    /// INSERT; `None`: it fires nothing. `bare`: what it would be without triggers.
-    pub fn firing_insert(&mut self, insert: &ast::Insert, bare: &Prepared) -> Result<Option<FiringStatement>> {
+    /// INSERT, which has so many parameters, and whose query has so many columns if it was described; `None`: it fires nothing.
+    pub fn firing_insert(
+        &mut self,
+        insert: &ast::Insert,
+        parameters: usize,
+        described: usize,
+    ) -> Result<Option<FiringStatement>> {
         let ast::TableObject::TableName(name) = &insert.table else { return Ok(None) };
         let versioned = self.table(name).map_err(Stop::into_error)?;
         let table = &versioned.table;
@@ -272,7 +213,7 @@ impl Compiler<'_> {
                     let condition = update.selection.as_ref().map_or_else(|| "true".to_owned(), ToString::to_string);
                     outputs.push(format!("({condition})"));
                     let key = self.conflict_columns(on, table)?;
-                    let find = find_conflict(table, &alias, &columns, &key, &outputs, bare.parameters.len());
+                    let find = find_conflict(table, &alias, &columns, &key, &outputs, parameters);
                     let change = update_of_row(table, &alias, &columns, &returned);
                     conflict = Some(FiringConflict { find, change });
                 }
@@ -286,19 +227,7 @@ impl Compiler<'_> {
         if triggers.is_empty() {
             return Ok(None);
         }
-        let place = |name: &ast::ObjectName| -> Result<usize> {
-            let name = names::own_relation(name)?;
-            table.column(&name).ok_or_else(|| no_column(table, &name))
-        };
-        let mut targets: Vec<usize> = match insert.columns.as_slice() {
-            [] => (0..table.columns.len()).filter(|column| !table.columns[*column].dropped).collect(),
-            listed => listed.iter().map(place).collect::<Result<_>>()?,
-        };
-        let width = match bare.source.len() {
-            0 => insert.source.as_deref().and_then(|source| width(&source.body)),
-            described => Some(described),
-        };
-        targets.truncate(width.unwrap_or(targets.len()));
+        let targets = insert_targets(insert, table, described)?;
         let (sources, draws) = self.inserted_rows(insert.source.as_deref(), table, &columns, &targets)?;
         let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
         let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
@@ -349,7 +278,7 @@ impl Compiler<'_> {
         table: &TableSchema,
         columns: &[usize],
         targets: &[usize],
-    ) -> Result<(Vec<Arc<str>>, Vec<(usize, Arc<str>)>)> {
+    ) -> Result<InsertedRows> {
         let of_row = |row: &[Expr]| -> Arc<str> {
             let cell = |column: &usize| match targets.iter().position(|target| target == column) {
                 Some(_) if self.is_overridden(table, *column) => default(table, *column),
@@ -407,6 +336,24 @@ fn source(
         sql.push_str(&format!(" WHERE {condition}"));
     }
     sql.into()
+}
+
+/// The columns that an INSERT gives values to, by their places.
+fn insert_targets(insert: &ast::Insert, table: &TableSchema, described: usize) -> Result<Vec<usize>> {
+    let place = |name: &ast::ObjectName| -> Result<usize> {
+        let name = names::own_relation(name)?;
+        table.column(&name).ok_or_else(|| no_column(table, &name))
+    };
+    let mut targets: Vec<usize> = match insert.columns.as_slice() {
+        [] => (0..table.columns.len()).filter(|column| !table.columns[*column].dropped).collect(),
+        listed => listed.iter().map(place).collect::<Result<_>>()?,
+    };
+    let width = match described {
+        0 => insert.source.as_deref().and_then(|source| width(&source.body)),
+        known => Some(known),
+    };
+    targets.truncate(width.unwrap_or(targets.len()));
+    Ok(targets)
 }
 
 /// The statement that changes one row: parameters are its columns, and then those of its key as it was.

@@ -9,11 +9,10 @@ use crate::sql::definitions::default_expression;
 use crate::sql::denials::denied_for;
 use crate::sql::expressions::Compiler;
 use crate::sql::names;
-use crate::sql::triggers::check_cascades;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ForeignKeyReference, Program};
-use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema, TriggerEvent};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
 use std::sync::Arc;
@@ -229,6 +228,25 @@ fn check_generated(table: &TableSchema, columns: &[usize], on_update: OnChange, 
     };
     let message = format!("invalid ON {wrong} action for foreign key constraint containing generated column");
     Err(SqlError::new(sqlstate::SYNTAX_ERROR, message))
+}
+
+/// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table.
+pub(super) fn check_cascades(table: &TableSchema) -> Result<()> {
+    let fires = |event| table.triggers.iter().any(|known| known.events.has(event));
+    let is_changed = |action: OnChange| !matches!(action, OnChange::NoAction | OnChange::Restrict);
+    for key in &table.foreign_keys {
+        let deletes = key.on_delete == OnChange::Cascade;
+        let updates = is_changed(key.on_update) || (is_changed(key.on_delete) && !deletes);
+        let event = match () {
+            () if deletes && fires(TriggerEvent::Delete) => TriggerEvent::Delete,
+            () if updates && fires(TriggerEvent::Update) => TriggerEvent::Update,
+            () => continue,
+        };
+        let feature =
+            format!("a trigger for {} on a table on which the foreign key \"{}\" does that", event.word(), key.name);
+        return Err(SqlError::unsupported(feature));
+    }
+    Ok(())
 }
 
 impl Planner<'_> {

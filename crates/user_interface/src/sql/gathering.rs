@@ -8,6 +8,7 @@ use crate::sql::functions::is_aggregate;
 use crate::sql::names;
 use crate::sql::select::CompiledSelection;
 use crate::sql::types::{Compiled, Stop, Typed};
+use crate::sql::visits::visit_expressions;
 use messages::program::{Action, Expression, Program};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::ops::ControlFlow;
@@ -73,7 +74,7 @@ impl Compiler<'_> {
             _ => None,
         };
         let inner = inner.map_or_else(Scope::empty, |(name, table)| Scope::table(&name, &table.table));
-        let found = ast::visit_expressions(query, |part| {
+        let found = visit_expressions(query, |part| {
             let (qualifier, name) = match part {
                 Expr::Identifier(name) => (None, name),
                 Expr::CompoundIdentifier(parts) if parts.len() == 2 => (Some(&parts[0]), &parts[1]),
@@ -135,7 +136,7 @@ fn not_allowed(body: &SetExpr) -> Option<&'static str> {
         },
         _ => ControlFlow::Continue(()),
     };
-    match ast::visit_expressions(&select.projection, of_call) {
+    match visit_expressions(&select.projection, of_call) {
         ControlFlow::Break(what) => Some(what),
         ControlFlow::Continue(()) => None,
     }

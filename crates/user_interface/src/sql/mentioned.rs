@@ -8,6 +8,7 @@ use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
 use crate::sql::types::{types_named, user_type_name};
 use crate::sql::utility::{Copy, CopySource, Utility};
+use crate::sql::visits::visit_relations;
 use messages::Key;
 use sqlparser::ast;
 use std::ops::ControlFlow;
@@ -100,7 +101,7 @@ fn type_of_alteration(operation: &ast::AlterTableOperation) -> Option<&ast::Data
 /// Names of the relations that a statement mentions, as they were written.
 fn written_relations(statement: &ast::Statement) -> Vec<String> {
     let mut found = Vec::new();
-    let _ = ast::visit_relations(statement, |name| {
+    let _ = visit_relations(statement, |name| {
         found.extend(names::own_relation(name).ok());
         ControlFlow::<()>::Continue(())
     });

@@ -15,6 +15,7 @@ use crate::sql::parts::Taker;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{check_not_set, pairs};
 use crate::sql::types::{Compiled, Stop};
+use crate::sql::visits::visit_expressions;
 use messages::TableId;
 use messages::program::{Action, InsertInput, Program};
 use messages::schema::{TableSchema, TriggerEvent, VersionedTable};
@@ -294,7 +295,7 @@ fn insertion(
 
 /// Errors: 42P01 for a column of the target, of which there is no row.
 fn check_target_unread(clause: &ast::MergeClause, target: &str, compiler: &Compiler) -> Compiled<()> {
-    let found = ast::visit_expressions(clause, |expression| match expression {
+    let found = visit_expressions(clause, |expression| match expression {
         Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
             let table = &parts[parts.len() - 2];
             match names::identifier(table) == target {

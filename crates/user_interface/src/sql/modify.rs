@@ -14,6 +14,7 @@ use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{check_not_set, pairs};
 use crate::sql::types::{Compiled, Stop, beyond};
+use crate::sql::visits::visit_expressions;
 use messages::TableId;
 use messages::program::{AccessPath, Action, Expression, Program, ResultColumn, RowSource};
 use messages::schema::{Column, TableSchema, TriggerEvent, VersionedTable};
@@ -238,7 +239,7 @@ fn is_of(item: &ast::SelectItem, table: &str) -> bool {
             matches!(name.0.as_slice(), [ast::ObjectNamePart::Identifier(name)] if is_table(name))
         }
         ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. } => {
-            let other = ast::visit_expressions(item, |expression| match expression {
+            let other = visit_expressions(item, |expression| match expression {
                 Expr::Identifier(_) => ControlFlow::Break(()),
                 Expr::CompoundIdentifier(parts) if !matches!(parts.as_slice(), [own, _] if is_table(own)) => {
                     ControlFlow::Break(())
@@ -290,7 +291,7 @@ fn names_of(others: &[ast::TableWithJoins]) -> Result<Vec<String>> {
 /// Errors: 42702 for a name that several tables have a column of.
 fn check_unambiguous(list: &[ast::SelectItem], scope: &Scope, text: &str) -> Result<()> {
     for item in list {
-        let wrong = ast::visit_expressions(item, |expression| match expression {
+        let wrong = visit_expressions(item, |expression| match expression {
             Expr::Identifier(ident) if scope.count(&names::identifier(ident)) > 1 => ControlFlow::Break(ident.clone()),
             _ => ControlFlow::Continue(()),
         });

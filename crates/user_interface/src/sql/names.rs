@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
 use crate::sql::places::position;
+use crate::sql::visits::visit_relations;
 use messages::contention;
 use messages::namespace::{PUBLIC, WRITTEN};
 use sqlparser::ast::{self, Ident, ObjectName, ObjectNamePart};
@@ -128,7 +129,7 @@ pub fn quote(name: &str) -> String {
 
 /// Whether a query mentions this relation.
 pub fn mentions(query: &ast::Query, table: &str) -> bool {
-    ast::visit_relations(query, |name| match relation(name) {
+    visit_relations(query, |name| match relation(name) {
         Ok(found) if found.name != table => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     })

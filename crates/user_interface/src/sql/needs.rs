@@ -11,6 +11,7 @@ use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::qualify::qualified;
 use crate::sql::rights::{Need, Needs};
+use crate::sql::visits::visit_relations;
 use crate::sql::{sequence_calls, sequence_names};
 use messages::contention;
 use messages::namespace;
@@ -57,7 +58,7 @@ pub fn of(statement: &ast::Statement, catalog: &Catalog) -> Needs {
 fn directly(statement: &ast::Statement, catalog: &Catalog) -> Needs {
     let mut collector = Collector { catalog, needs: Needs::default(), scopes: Vec::new() };
     let _ = ast::Visit::visit(statement, &mut collector);
-    let _ = ast::visit_relations(statement, |name| {
+    let _ = visit_relations(statement, |name| {
         collector.complete(name);
         ControlFlow::<()>::Continue(())
     });

@@ -7,7 +7,7 @@ use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
-use crate::sql::fired::FiringStatement;
+use crate::sql::firing_statement::FiringStatement;
 use crate::sql::like_syntax::LikeClause;
 use crate::sql::lookup::NameLookup;
 use crate::sql::new_function::NewFunction;
@@ -20,6 +20,7 @@ use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
+use crate::sql::statement_form::StatementForm;
 use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
@@ -116,17 +117,6 @@ impl Tag {
             Tag::Plain(tag) => tag.to_string(),
         }
     }
-}
-
-/// What is special about a statement of SQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatementForm {
-    /// Nothing.
-    Plain,
-    /// It was `replace` of QUEL, which gives no row two values.
-    Replace,
-    /// It is one of those that a statement with triggers is made of: its names are the catalog's, and it fires none.
-    RowChange,
 }
 
 /// A compiled statement.

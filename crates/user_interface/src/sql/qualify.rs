@@ -10,6 +10,7 @@ use crate::sql::names::{self, identifier, own_relation, written_relation};
 use crate::sql::parse;
 use crate::sql::sequence_names::{first_argument_mut, text_of_name};
 use crate::sql::types::{type_of, type_of_mut, user_type_name, user_type_name_mut};
+use crate::sql::visits::{visit_expressions, visit_relations};
 use messages::namespace::{self, OWN_TEMPORARY, PUBLIC};
 use sqlparser::ast::{self, Expr, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, TableAlias, TableFactor};
 use sqlparser::tokenizer::Span;
@@ -48,7 +49,7 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
     let is_any = |name: &ObjectName| {
         names::relation(name).ok().and_then(|relation| relation.schema).is_some_and(|schema| schema != PUBLIC)
     };
-    let of_relation = ast::visit_relations(statement, |name| match is_other(name) {
+    let of_relation = visit_relations(statement, |name| match is_other(name) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
@@ -77,7 +78,7 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
 /// Whether there is a sequence that is named by a text, or a type in a schema.
 fn names_sequence_or_type(statement: &ast::Statement) -> bool {
     let is_schemas = |data_type: &ast::DataType| user_type_name(data_type).is_some_and(|name| name.0.len() > 1);
-    let found = ast::visit_expressions(statement, |expression| match expression {
+    let found = visit_expressions(statement, |expression| match expression {
         Expr::Function(function) if is_of_sequence(function) => ControlFlow::Break(()),
         other if type_of(other).is_some_and(is_schemas) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -348,18 +349,7 @@ impl Qualifier<'_> {
                 }
                 create.constraints.iter_mut().try_for_each(|constraint| self.constraint(constraint, &made))
             }
-            S::CreateIndex(create) => {
-                self.existing(NameKind::Relation, &mut create.table_name)?;
-                let table = own_relation(&create.table_name)?;
-                match &mut create.name {
-                    Some(name) => {
-                        let known = namespace::beside(&table, &own_relation(name)?);
-                        self.put(name, known);
-                        Ok(())
-                    }
-                    None => Ok(()),
-                }
-            }
+            S::CreateIndex(create) => self.new_index(create),
             S::AlterTable(alter) => {
                 self.dropped(&mut alter.name, alter.if_exists)?;
                 let table = own_relation(&alter.name)?;
@@ -381,18 +371,10 @@ impl Qualifier<'_> {
                 })
             }
             S::CreateFunction(create) => self.made(&mut create.name),
-            S::CreateTrigger(create) => {
-                self.existing(NameKind::Relation, &mut create.table_name)?;
-                self.lookup.check_reachable(&own_relation(&create.table_name)?)?;
-                match &mut create.exec_body {
-                    Some(body) => self.existing(NameKind::Procedure, &mut body.func_desc.name),
-                    None => Ok(()),
-                }
+            S::CreateTrigger(create) => self.new_trigger(create),
+            S::DropTrigger(dropped) => {
+                dropped.table_name.as_mut().map_or(Ok(()), |table| self.dropped(table, dropped.if_exists))
             }
-            S::DropTrigger(dropped) => match &mut dropped.table_name {
-                Some(table) => self.dropped(table, dropped.if_exists),
-                None => Ok(()),
-            },
             S::DropFunction(dropped) => {
                 dropped.func_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
             }
@@ -413,6 +395,25 @@ impl Qualifier<'_> {
             } => names.iter_mut().try_for_each(|name| self.dropped(name, *if_exists)),
             _ => Ok(()),
         }
+    }
+
+    fn new_trigger(&mut self, create: &mut ast::CreateTrigger) -> Result<()> {
+        self.existing(NameKind::Relation, &mut create.table_name)?;
+        self.lookup.check_reachable(&own_relation(&create.table_name)?)?;
+        match &mut create.exec_body {
+            Some(body) => self.existing(NameKind::Procedure, &mut body.func_desc.name),
+            None => Ok(()),
+        }
+    }
+
+    fn new_index(&mut self, create: &mut ast::CreateIndex) -> Result<()> {
+        self.existing(NameKind::Relation, &mut create.table_name)?;
+        let table = own_relation(&create.table_name)?;
+        if let Some(name) = &mut create.name {
+            let known = namespace::beside(&table, &own_relation(name)?);
+            self.put(name, known);
+        }
+        Ok(())
     }
 
     /// What is changed or dropped only if it is there: nothing is in a schema that is not.

@@ -8,6 +8,7 @@ use crate::sql::given::Context;
 use crate::sql::names;
 use crate::sql::parse::Statement;
 use crate::sql::types::types_named;
+use crate::sql::visits::visit_relations;
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
@@ -37,7 +38,7 @@ pub(super) fn mentions_with(
 /// Names of the relations that a statement mentions, system catalogs left out.
 pub(super) fn relations(statement: &ast::Statement) -> Vec<String> {
     let mut found = Vec::new();
-    let _ = ast::visit_relations(statement, |name| {
+    let _ = visit_relations(statement, |name| {
         if let Ok(relation) = names::relation(name)
             && !found.contains(&relation.name)
         {

@@ -9,6 +9,7 @@ use crate::sql::names;
 use crate::sql::operator_classes::no_default_class;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::{Stop, Typed};
+use crate::sql::visits::visit_expressions;
 use messages::namespace;
 use messages::program::{BinaryOperator, Expression};
 use messages::schema::{Catalog, IndexMethod, RowExpression, TableSchema};
@@ -128,7 +129,7 @@ pub(super) fn check_form(expression: &Expr, usage: RowExpressionUse) -> Result<(
         };
         Some(SqlError::new(code, format!("{what} are not allowed in {one}s")))
     };
-    let found = ast::visit_expressions(expression, |part| match wrong(part) {
+    let found = visit_expressions(expression, |part| match wrong(part) {
         Some(error) => ControlFlow::Break(error),
         None => ControlFlow::Continue(()),
     });

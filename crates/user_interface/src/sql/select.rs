@@ -234,6 +234,10 @@ impl Compiler<'_> {
                 SelectItem::UnnamedExpr(expression) => {
                     outputs.push(self.output(expression, column_name(expression), scope, table)?);
                 }
+                // A type and a literal: `inet '10.0.0.1'`.
+                SelectItem::ExprWithAlias { alias, .. } if alias.quote_style == Some('\'') => {
+                    return Err(beyond("a literal of this type"));
+                }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     outputs.push(self.output(expr, names::identifier(alias), scope, table)?);
                 }

@@ -14,6 +14,7 @@ use crate::sql::sequence_names::named;
 use crate::sql::sequence_options::{Options, identity_options, limits, options, relation, wrong};
 use crate::sql::settings::Facts;
 use crate::sql::temporary_syntax::{in_own_temporary, skip_temporary};
+use crate::sql::visits::visit_expressions_mut;
 use crate::sql::words::Words;
 use messages::Key;
 use messages::namespace;
@@ -233,7 +234,7 @@ pub(super) fn draws(expression: &Expr) -> bool {
 
 /// Calls `with` with the name of each sequence whose values an expression takes, and has it written as a regclass.
 fn each_drawn(expression: &mut Expr, mut with: impl FnMut(&mut String)) {
-    let _ = ast::visit_expressions_mut(expression, |part| {
+    let _ = visit_expressions_mut(expression, |part| {
         if let Expr::Function(function) = part
             && names::function(&function.name).as_deref() == Some("nextval")
             && let ast::FunctionArguments::List(list) = &mut function.args

@@ -37,6 +37,6 @@ pub(super) fn argument(parsed: &ast::OperateFunctionArg) -> Result<String> {
             [ast::ObjectNamePart::Identifier(name)] => Ok(name.value.clone()),
             _ => Err(SqlError::syntax(".")),
         },
-        (other, ..) => Err(SqlError::syntax(&other.to_string())),
+        (other, ..) => Err(SqlError::syntax(other.to_string())),
     }
 }

@@ -5,12 +5,13 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::denied_for;
+use crate::sql::foreign_keys::check_cascades;
 use crate::sql::names;
 use crate::sql::trigger_syntax;
+use crate::sql::visits::visit_expressions_mut;
 use messages::privilege::Privileges;
 use messages::schema::{
-    CatalogEntry, OnChange, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvent, TriggerEvents,
-    TriggerSchema,
+    CatalogEntry, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
 };
 use sqlparser::ast;
 use std::ops::ControlFlow;
@@ -189,25 +190,6 @@ impl Planner<'_> {
     }
 }
 
-/// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table.
-pub(super) fn check_cascades(table: &TableSchema) -> Result<()> {
-    let fires = |event| table.triggers.iter().any(|known| known.events.has(event));
-    let is_changed = |action: OnChange| !matches!(action, OnChange::NoAction | OnChange::Restrict);
-    for key in &table.foreign_keys {
-        let deletes = key.on_delete == OnChange::Cascade;
-        let updates = is_changed(key.on_update) || (is_changed(key.on_delete) && !deletes);
-        let event = match () {
-            () if deletes && fires(TriggerEvent::Delete) => TriggerEvent::Delete,
-            () if updates && fires(TriggerEvent::Update) => TriggerEvent::Update,
-            () => continue,
-        };
-        let feature =
-            format!("a trigger for {} on a table on which the foreign key \"{}\" does that", event.word(), key.name);
-        return Err(SqlError::unsupported(feature));
-    }
-    Ok(())
-}
-
 /// A condition as it is kept: without parentheses around it, `new` and `old` as PostgreSQL writes them.
 fn condition_text(condition: &ast::Expr) -> String {
     let mut condition = condition;
@@ -215,7 +197,7 @@ fn condition_text(condition: &ast::Expr) -> String {
         condition = inner;
     }
     let mut condition = condition.clone();
-    let _ = ast::visit_expressions_mut(&mut condition, |expression| {
+    let _ = visit_expressions_mut(&mut condition, |expression| {
         if let ast::Expr::CompoundIdentifier(names) = expression
             && let Some(first) = names.first_mut().filter(|first| first.quote_style.is_none())
         {

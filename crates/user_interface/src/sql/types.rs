@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PARAMETERS_MAX;
 use crate::sql::names;
+use crate::sql::visits::visit_expressions;
 use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, DomainRules, TypeSchema};
@@ -385,7 +386,7 @@ pub fn type_of_mut(expression: &mut ast::Expr) -> Option<&mut ast::DataType> {
 /// Names of users' types in the expressions of a statement.
 pub fn types_named<T: ast::Visit>(part: &T) -> Vec<String> {
     let mut found = Vec::new();
-    let _ = ast::visit_expressions(part, |expression| {
+    let _ = visit_expressions(part, |expression| {
         let name = type_of(expression).and_then(user_type_name);
         found.extend(name.and_then(|name| names::own_relation(name).ok()));
         std::ops::ControlFlow::<()>::Continue(())

@@ -22,6 +22,7 @@ use crate::sql::routines;
 use crate::sql::triggers::is_trigger;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
+use crate::sql::visits::visit_expressions;
 use messages::Key;
 use messages::limits::FUNCTION_BYTES_MAX;
 use messages::namespace;
@@ -286,7 +287,7 @@ fn check_default(default: &str, context: &Context) -> Result<()> {
         return Err(SqlError::unsupported("a default of this form"));
     };
     tree.with(|statement| {
-        if ast::visit_expressions(statement, is_query).is_break() {
+        if visit_expressions(statement, is_query).is_break() {
             let message = "cannot use subquery in DEFAULT expression";
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }

@@ -14,6 +14,7 @@ use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use crate::sql::type_syntax::{LabelPlace, NewLabel, TypeAlteration, TypeStatement};
 use crate::sql::types::{is_user_type, type_of, type_of_mut, types_named, user_type_name, user_type_name_mut};
+use crate::sql::visits::{visit_expressions, visit_expressions_mut};
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY};
 use messages::privilege::{Privileges, Rights};
@@ -72,7 +73,7 @@ pub(super) fn written(name: &str) -> String {
 
 /// Whether an expression names a type.
 pub(super) fn names_type<T: ast::Visit>(part: &T, name: &str) -> bool {
-    let found = ast::visit_expressions(part, |expression| match type_of(expression).and_then(user_type_name) {
+    let found = visit_expressions(part, |expression| match type_of(expression).and_then(user_type_name) {
         Some(found) if names::own_relation(found).is_ok_and(|found| is_user_type(&found, name)) => {
             ControlFlow::Break(())
         }
@@ -83,7 +84,7 @@ pub(super) fn names_type<T: ast::Visit>(part: &T, name: &str) -> bool {
 
 /// Whether a text stands in an expression.
 fn has_literal<T: ast::Visit>(part: &T, text: &str) -> bool {
-    let found = ast::visit_expressions(part, |expression| match expression {
+    let found = visit_expressions(part, |expression| match expression {
         Expr::Value(value) if crate::sql::literals::text_of(&value.value).is_some_and(|found| found.contains(text)) => {
             ControlFlow::Break(())
         }
@@ -99,7 +100,7 @@ fn has_literal<T: ast::Visit>(part: &T, text: &str) -> bool {
 
 /// Gives a type another name wherever an expression has it.
 fn rename_type<T: ast::VisitMut>(part: &mut T, old: &str, new: &str) {
-    let _ = ast::visit_expressions_mut(part, |expression| {
+    let _ = visit_expressions_mut(part, |expression| {
         if let Some(name) = type_of_mut(expression).and_then(user_type_name_mut)
             && names::own_relation(name).is_ok_and(|found| is_user_type(&found, old))
         {
@@ -455,7 +456,7 @@ fn relabel_default(column: &mut Column, old: &TypeSchema, new: &TypeSchema) -> R
         let place = old.labels().iter().position(|known| known.label == label)?;
         Some(new.labels()[place].label.clone())
     };
-    let _ = ast::visit_expressions_mut(&mut default, |part| {
+    let _ = visit_expressions_mut(&mut default, |part| {
         if let Expr::Value(value) = part
             && let Some(label) = crate::sql::literals::text_of(&value.value).and_then(name_now)
         {

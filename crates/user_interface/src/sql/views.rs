@@ -12,6 +12,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
+use crate::sql::visits::visit_relations;
 use messages::namespace::{self, PUBLIC};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
 use messages::{Key, Timestamp};
@@ -37,12 +38,11 @@ pub struct Expanded {
 
 /// Whether a statement names a view: it can then become as deep as a statement may be. A materialized view counts as long as nobody may read it.
 pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
-    let named = ast::visit_relations(statement, |name| {
-        match view_named(catalog, name).or_else(|| unpopulated(catalog, name)) {
+    let named =
+        visit_relations(statement, |name| match view_named(catalog, name).or_else(|| unpopulated(catalog, name)) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
-        }
-    });
+        });
     named.is_break()
 }
 
@@ -335,7 +335,7 @@ fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
 /// Names of the relations that a query reads.
 fn relations_of(query: &ast::Query) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let _ = ast::visit_relations(query, |name| {
+    let _ = visit_relations(query, |name| {
         found.extend(names::relation(name).ok().map(|relation| relation.name));
         ControlFlow::<()>::Continue(())
     });
