@@ -121,3 +121,19 @@ SET datestyle = 'ISO, DMY';
 SET datestyle = 'nosuchstyle';
 --! unsupported
 SET intervalstyle = 'iso_8601';
+-- Several statements of a message are one transaction: what fails later undoes a setting as well.
+SET statement_timeout = '50s'; SELECT 1/0;
+SHOW statement_timeout;
+SET statement_timeout = '60s'; SELECT 1;
+SHOW statement_timeout;
+SET LOCAL statement_timeout = '70s'; SHOW statement_timeout;
+SHOW statement_timeout;
+SET LOCAL statement_timeout = '80s';
+RESET statement_timeout; SELECT 1/0;
+SHOW statement_timeout;
+SET ROLE pg_monitor; SELECT current_user; SELECT 1/0;
+SELECT current_user = 'pg_monitor';
+SET ROLE pg_monitor; SELECT current_user;
+SELECT current_user;
+RESET ROLE;
+RESET statement_timeout;

@@ -78,7 +78,8 @@ impl Turn<'_> {
 
     /// Does it. Errors: 22023 for a role that is not there, 42501 for one that the session may not become.
     pub fn become_role(&mut self, change: &RoleChange) -> Result<()> {
-        let in_block = self.session.block == Block::Open;
+        // Several statements in one message are undone together, too.
+        let in_block = matches!(self.session.block, Block::Open | Block::Implicit);
         if change.local && !in_block {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
             return Ok(());

@@ -440,7 +440,8 @@ impl Turn<'_> {
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let in_block = self.session.block == Block::Open || self.session.routines.is_on();
-        if local && !in_block {
+        let is_undone = in_block || self.session.block == Block::Implicit;
+        if local && !is_undone {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
             return Ok(());
         }
@@ -463,7 +464,7 @@ impl Turn<'_> {
             };
         }
         let settings = &mut self.session.settings;
-        if in_block {
+        if is_undone {
             let before = settings.now.clone();
             let reported = settings.now.set(name, value)?;
             if local {
@@ -488,7 +489,7 @@ impl Turn<'_> {
 
     fn reset_settings(&mut self) {
         let settings = &mut self.session.settings;
-        if self.session.block == Block::Open {
+        if matches!(self.session.block, Block::Open | Block::Implicit) {
             let before: Settings = settings.now.clone();
             settings.after_rollback.get_or_insert(before);
         }
