@@ -5,6 +5,7 @@
 
 use crate::rewrite::names::shown;
 use analyzer::AnalysisError;
+use analyzer::facts::Facts;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -232,7 +233,10 @@ fn of_plan(message: &str) -> QueryError {
         if matches!(name, "nextval" | "currval" | "lastval" | "setval") {
             return QueryError::unsupported(format!("{name}() in a query that reads rows is not supported"));
         }
-        return QueryError::undefined_function(&format!("{name}()"));
+        return match Facts::postgresql15().functions_named(name).next() {
+            Some(_) => QueryError::unsupported(format!("the function {name} in a query of this form is not supported")),
+            None => QueryError::undefined_function(&format!("{name}()")),
+        };
     }
     if message.contains("Cannot find column with position") {
         return QueryError::new("42P10", line);

@@ -1,7 +1,7 @@
 //! PostgreSQL's syntax trees to those that DataFusion plans with PostgreSQL's meaning.
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
-//! refused here with 0A000 where DataFusion would silently do something else. In reading order: `refusals` and `patterns`, [`names`] of columns, `aliases` of sources,
+//! refused here with 0A000 where DataFusion would silently do something else. In reading order: `refusals` and `patterns`, [`names`] of columns, `aliases` of sources, `table_numbers`,
 //! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`], `windows`; [`build`] constructs trees.
 
 mod aliases;
@@ -15,6 +15,7 @@ mod patterns;
 mod refusals;
 mod sources;
 mod subqueries;
+mod table_numbers;
 pub mod types;
 mod windows;
 
@@ -221,6 +222,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         check(windows::write_out(select))?;
         lateral::inline(select);
+        table_numbers::write_out(select);
         names::name_columns(select);
         subqueries::drop_cases_of_domains(select);
         subqueries::count_existing(select);

@@ -385,6 +385,11 @@ pub fn is_system_relation(schema: &str, name: &str) -> bool {
     DEFINITIONS.find(schema, name).is_some()
 }
 
+/// The object identifier of a relation of a system schema; `None` if there is none.
+pub fn system_relation_oid(schema: &str, name: &str) -> Option<u32> {
+    DEFINITIONS.find(schema, name).map(|relation| relation.oid)
+}
+
 /// Whether a system schema has this name.
 pub fn is_system_schema(name: &str) -> bool {
     matches!(name, "pg_catalog" | "information_schema")

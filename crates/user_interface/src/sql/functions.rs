@@ -173,7 +173,8 @@ impl Compiler<'_> {
         }
         // Those that are not here the query processor has.
         let is_users = self.catalog.procedures.get(name).is_some_and(|(known, _)| known.function.is_some());
-        if is_users || extensions::provider(name).is_some() {
+        let is_of_addresses = arguments.iter().filter_map(|typed| typed.data_type).any(|of| of.is_address());
+        if is_users || is_of_addresses || extensions::provider(name).is_some() {
             return Err(beyond(&format!("the function {name} here")));
         }
         Err(Stop::Beyond(no_function(name, &arguments)))
@@ -182,6 +183,9 @@ impl Compiler<'_> {
     /// NULLIF: an untyped argument takes the other's type.
     fn null_if(&mut self, arguments: Vec<Typed>) -> Compiled<Typed> {
         let target = arguments.iter().find_map(|typed| typed.data_type).unwrap_or(Type::Text).unmodified();
+        if target == Type::Cidr {
+            return Err(beyond("NULLIF of cidr, which is of inet"));
+        }
         let typed = arguments
             .into_iter()
             .map(|typed| match typed.data_type {
