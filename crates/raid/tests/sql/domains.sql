@@ -39,7 +39,6 @@ SELECT 'xyzzyx'::code, 'ab'::code || 'c', length('abc'::code);
 SELECT 'XY'::code;
 SELECT 1.239::price, (-1)::price, 1::price;
 SELECT 1.239::price, 1::price, 2::price * 2;
---! missing: a literal with the name of a domain before it
 SELECT posint '5', price '7';
 SELECT ''::"Mixed Case";
 SELECT 'a'::"Mixed Case", 'b'::plain;

@@ -36,7 +36,6 @@ SELECT array_agg(feels ORDER BY feels) FROM person WHERE feels IS NOT NULL;
 SELECT a.id, b.id FROM person a JOIN person b ON a.feels = b.feels AND a.id < b.id ORDER BY 1, 2;
 SELECT coalesce(feels, 'sad'), CASE WHEN id = 1 THEN feels ELSE 'ok' END FROM person ORDER BY id;
 SELECT 'ok'::mood, 'ok'::mood::text, ('o' || 'k')::mood, cast('sad' AS mood);
---! missing: a literal with the name of an enum type before it
 SELECT mood 'happy';
 SELECT 'glad'::mood;
 SELECT 'ok'::mood = 'ok', 'ok'::mood < 'sad', greatest('ok'::mood, 'sad'), least('ok'::mood, 'sad');

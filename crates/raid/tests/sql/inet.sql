@@ -266,7 +266,5 @@ SELECT attname::text, atttypid::regtype::text, format_type(atttypid, atttypmod),
 SELECT column_name::text, data_type::text, udt_name::text FROM information_schema.columns WHERE table_name = 'hosts' ORDER BY ordinal_position;
 SELECT format_type(869, -1), format_type(650, NULL), 'macaddr8'::regtype::oid;
 SELECT indexname::text, indexdef FROM pg_indexes WHERE tablename IN ('hosts', 'routes') ORDER BY indexname;
-SELECT pg_get_viewdef('networks'::regclass);
-SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'guarded'::regclass ORDER BY adnum;
 DROP TABLE guarded;
 DROP TABLE copied;
