@@ -134,6 +134,5 @@ SHOW statement_timeout;
 SET ROLE pg_monitor; SELECT current_user; SELECT 1/0;
 SELECT current_user = 'pg_monitor';
 SET ROLE pg_monitor; SELECT current_user::text;
-SELECT current_user::text;
 RESET ROLE;
 RESET statement_timeout;
