@@ -14,6 +14,7 @@ impl Simple {
     pub(crate) fn compute(&self, store: &VariableStore) -> PlpgsqlResult<Option<RoutineOperand>> {
         match self {
             Simple::Place(VariablePlace::Whole(number)) => Ok(store.whole(*number)),
+            Simple::FirstRecord(places) => Ok(first_record(places, store)),
             _ => Ok(self.scalar(store)?.map(|(value, data_type)| RoutineOperand::Scalar(value, data_type))),
         }
     }
@@ -22,6 +23,7 @@ impl Simple {
         match self {
             Simple::Constant(value, data_type) => Ok(Some((value.clone(), *data_type))),
             Simple::Place(place) => store.scalar(place),
+            Simple::FirstRecord(_) => Ok(None),
             Simple::Binary(operator, operands) => {
                 let (left, right) = &**operands;
                 let Some((left, left_type)) = left.scalar(store)? else { return Ok(None) };
@@ -54,6 +56,22 @@ impl Simple {
             }
         }
     }
+}
+
+/// `coalesce(new, old)`; `None` if something of it is no record, or nothing yet.
+fn first_record(places: &[VariablePlace], store: &VariableStore) -> Option<RoutineOperand> {
+    let mut last = None;
+    for place in places {
+        let VariablePlace::Whole(number) = place else { return None };
+        if !store.is_record(*number) {
+            return None;
+        }
+        match store.whole(*number)? {
+            RoutineOperand::Record(fields) => return Some(RoutineOperand::Record(fields)),
+            null => last = Some(null),
+        }
+    }
+    last
 }
 
 fn is_exact(data_type: Type) -> bool {

@@ -18,6 +18,8 @@ pub enum Simple {
     Place(VariablePlace),
     /// Two operands.
     Binary(BinaryOperator, Box<(Simple, Simple)>),
+    /// The first of some records that is not NULL.
+    FirstRecord(Vec<VariablePlace>),
     /// One operand.
     Unary(UnaryOperator, Box<Simple>),
 }
@@ -60,6 +62,13 @@ impl Simple {
             ExpressionNode::Column { names, star: false } => {
                 let names: Vec<String> = names.iter().map(|name| name.text.clone()).collect();
                 Simple::Place(scopes.find(&names)?)
+            }
+            ExpressionNode::Coalesce(all) if level == 0 => {
+                let place = |one: &ExpressionId| match of(*one)? {
+                    Simple::Place(place @ VariablePlace::Whole(_)) => Some(place),
+                    _ => None,
+                };
+                Simple::FirstRecord(all.iter().map(place).collect::<Option<_>>()?)
             }
             ExpressionNode::And(all) => chain(BinaryOperator::And, all)?,
             ExpressionNode::Or(all) => chain(BinaryOperator::Or, all)?,

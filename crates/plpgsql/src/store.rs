@@ -47,6 +47,8 @@ enum VariableShape {
 enum Held {
     Scalar(Value, Type),
     Record(Option<Vec<RecordField>>),
+    /// A row that is NULL, whose fields are known: they are NULL.
+    NullRow(Vec<RecordField>),
 }
 
 #[derive(Clone, Debug)]
@@ -101,7 +103,7 @@ impl VariableStore {
         match place {
             VariablePlace::Whole(number) => match &self.all[*number].held {
                 Held::Scalar(value, data_type) => Ok(Some((value.clone(), *data_type))),
-                Held::Record(_) => Ok(None),
+                Held::Record(_) | Held::NullRow(_) => Ok(None),
             },
             VariablePlace::Field(number, field) => {
                 if let Held::Scalar(..) = self.all[*number].held {
@@ -123,6 +125,7 @@ impl VariableStore {
         match &self.all[number].held {
             Held::Scalar(value, data_type) => Some(RoutineOperand::Scalar(value.clone(), *data_type)),
             Held::Record(fields) => fields.clone().map(RoutineOperand::Record),
+            Held::NullRow(_) => Some(RoutineOperand::Scalar(Value::Null, Type::Text)),
         }
     }
 
@@ -141,7 +144,7 @@ impl VariableStore {
     /// The fields of a record. Errors: 55000 for one that holds nothing.
     fn fields(&self, number: usize) -> PlpgsqlResult<&[RecordField]> {
         match &self.all[number].held {
-            Held::Record(Some(fields)) => Ok(fields),
+            Held::Record(Some(fields)) | Held::NullRow(fields) => Ok(fields),
             _ => {
                 let message = format!("record \"{}\" is not assigned yet", self.all[number].name);
                 Err(RoutineError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
@@ -267,6 +270,29 @@ impl VariableStore {
         self.hold(number, held)
     }
 
+    /// Has a record hold a row, or NULL, with these fields.
+    pub(crate) fn hold_row(
+        &mut self,
+        number: usize,
+        fields: &[(String, Type)],
+        row: Option<Vec<Value>>,
+    ) -> PlpgsqlResult<()> {
+        let is_null = row.is_none();
+        let mut row = row.unwrap_or_default().into_iter();
+        let fields = fields.iter().map(|(name, data_type)| RecordField {
+            name: name.clone(),
+            data_type: *data_type,
+            value: row.next().unwrap_or(Value::Null),
+        });
+        let fields = fields.collect();
+        self.hold(number, if is_null { Held::NullRow(fields) } else { Held::Record(Some(fields)) })
+    }
+
+    /// Whether it is a record, or NULL in the place of one.
+    pub(crate) fn is_record(&self, number: usize) -> bool {
+        !matches!(self.all[number].held, Held::Scalar(..))
+    }
+
     fn hold(&mut self, number: usize, held: Held) -> PlpgsqlResult<()> {
         let before = std::mem::replace(&mut self.all[number].held, held);
         self.bytes = (self.bytes + size_of(&self.all[number].held)).saturating_sub(size_of(&before));
@@ -370,7 +396,7 @@ impl VariableStore {
         let value = coerce(value, from, element, zone)?;
         let mut values = match &self.all[number].held {
             Held::Scalar(value, _) => value.as_array().unwrap_or_default().to_vec(),
-            Held::Record(_) => Vec::new(),
+            Held::Record(_) | Held::NullRow(_) => Vec::new(),
         };
         let place = usize::try_from(place).ok().filter(|place| (1..=ELEMENTS_MAX).contains(place));
         let Some(place) = place else {
@@ -397,7 +423,7 @@ fn size_of(held: &Held) -> usize {
     match held {
         Held::Scalar(value, _) => value.size_in_memory(),
         Held::Record(None) => 0,
-        Held::Record(Some(fields)) => {
+        Held::Record(Some(fields)) | Held::NullRow(fields) => {
             fields.iter().map(|field| size_of_val(field) + field.name.len() + field.value.size_in_memory()).sum()
         }
     }

@@ -3,26 +3,31 @@
 use crate::error::{PlpgsqlResult, RoutineError};
 use crate::lexer::{self, BodyTokenKind};
 use crate::program::DeclaredType;
-use crate::store::{RecordField, RoutineOperand};
+use crate::store::RoutineOperand;
 use std::borrow::Cow;
 use values::{Type, Value};
 
+/// The places of the variables `new` and `old`.
+pub(crate) const NEW: usize = 0;
+pub(crate) const OLD: usize = 1;
 /// The variable of a trigger's arguments.
 const ARGUMENTS: &str = "tg_argv";
 
 /// A trigger that has fired.
 #[derive(Clone, Debug)]
 pub struct TriggerCall {
+    /// The columns of the table's rows.
+    pub fields: Vec<(String, Type)>,
+    /// It fires for a row.
+    pub is_for_row: bool,
     /// The row after the statement; `None`: there is none.
-    pub new: Option<Vec<RecordField>>,
+    pub new: Option<Vec<Value>>,
     /// The row before it.
-    pub old: Option<Vec<RecordField>>,
+    pub old: Option<Vec<Value>>,
     /// The trigger's name.
     pub name: String,
     /// `BEFORE` or `AFTER`.
     pub when: &'static str,
-    /// `ROW` or `STATEMENT`.
-    pub level: &'static str,
     /// `INSERT`, `UPDATE`, `DELETE` or `TRUNCATE`.
     pub operation: &'static str,
     /// The table.
@@ -88,16 +93,17 @@ pub(crate) fn arguments_from_one(text: &str) -> PlpgsqlResult<Cow<'_, str>> {
 }
 
 impl TriggerCall {
-    pub(crate) fn variables(self) -> Vec<Option<RoutineOperand>> {
+    /// What the variables hold, but for the rows.
+    pub(crate) fn variables(&self) -> Vec<Option<RoutineOperand>> {
         let text = |text: &str| Some(RoutineOperand::Scalar(Value::text(text), Type::Text));
         let count = i32::try_from(self.arguments.len()).unwrap_or(i32::MAX);
         let arguments = self.arguments.iter().map(|argument| Value::text(argument.as_str())).collect();
         vec![
-            self.new.map(RoutineOperand::Record),
-            self.old.map(RoutineOperand::Record),
+            None,
+            None,
             text(&self.name),
             text(self.when),
-            text(self.level),
+            text(if self.is_for_row { "ROW" } else { "STATEMENT" }),
             text(self.operation),
             Some(RoutineOperand::Scalar(Value::Oid(self.relation), Type::Oid)),
             text(&self.table),

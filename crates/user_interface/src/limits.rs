@@ -90,6 +90,8 @@ pub const ROUTINES_MAX: usize = 32;
 pub const KNOWN_FUNCTIONS_MAX: usize = 32;
 /// What a routine may do before the session lets others have their turn: notices and statements that no server has to answer.
 pub const ROUTINE_STEPS_AT_ONCE: usize = 500;
+/// Rows and stages that a statement with triggers passes over before the session lets others have their turn.
+pub const FIRING_STEPS_AT_ONCE: usize = 4_000;
 /// How often a routine that is a transaction by itself is run again because it has lost a conflict.
 pub const ROUTINE_TRIES_MAX: u32 = 10;
 /// Longest line of COPY data, in bytes.

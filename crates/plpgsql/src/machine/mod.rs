@@ -14,7 +14,7 @@ use crate::limits::OPERATIONS_AT_ONCE;
 use crate::program::{AssignmentTarget, Instruction, NoticeLevel, RoutineProgram};
 use crate::sql_text::RoutineText;
 use crate::store::{RoutineOperand, VariableStore};
-use crate::triggers::TriggerCall;
+use crate::triggers::{self, TriggerCall};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -139,6 +139,8 @@ pub struct RoutineMachine {
     row_count: u64,
     /// The value of RETURN.
     result: Option<RoutineOperand>,
+    /// The types of the row that a trigger gives back; none: what it gives back does not count.
+    row: Option<Vec<Type>>,
     /// Rows of RETURN NEXT and RETURN QUERY, and their bytes.
     rows: Vec<Vec<Value>>,
     kept: usize,
@@ -175,10 +177,14 @@ impl RoutineMachine {
         call: TriggerCall,
         catalog: &dyn RoutineCatalog,
     ) -> PlpgsqlResult<RoutineMachine> {
-        RoutineMachine::begin(program, name, call.variables(), Vec::new(), catalog)
+        let mut routine = RoutineMachine::begin(program, name, call.variables(), Vec::new(), catalog)?;
+        routine.store.hold_row(triggers::NEW, &call.fields, call.new)?;
+        routine.store.hold_row(triggers::OLD, &call.fields, call.old)?;
+        routine.row = call.is_for_row.then(|| call.fields.iter().map(|(_, of)| *of).collect());
+        Ok(routine)
     }
 
-    /// `first`: what its first variables hold, those before FOUND; of a record that is `None`, fields are asked for in vain.
+    /// `first`: what its first variables hold, those before FOUND; `None`: nothing yet.
     fn begin(
         program: Arc<RoutineProgram>,
         name: String,
@@ -201,6 +207,7 @@ impl RoutineMachine {
             errors: Vec::new(),
             row_count: 0,
             result: None,
+            row: None,
             rows: Vec::new(),
             kept: 0,
             pending: Pending::Nothing,

@@ -68,18 +68,47 @@ impl RoutineMachine {
                 }
             },
             Returns::Set { .. } => std::mem::take(&mut self.rows),
-            Returns::Row => match self.result.take() {
-                Some(RoutineOperand::Record(fields)) => {
-                    vec![fields.into_iter().map(|field| field.value).collect()]
-                }
-                None | Some(RoutineOperand::Scalar(Value::Null, _)) => Vec::new(),
-                Some(RoutineOperand::Scalar(..)) => {
-                    let message = "cannot return non-composite value from function returning composite type";
-                    return self.over(Effect::Failed(RoutineError::new(sqlstate::DATATYPE_MISMATCH, message)));
-                }
+            Returns::Row => match self.returned_row() {
+                Ok(row) => row.into_iter().collect(),
+                Err(error) => return self.over(Effect::Failed(error)),
             },
         };
         self.over(Effect::Done(rows))
+    }
+
+    /// The row that a function of a trigger gives back. Errors: 42804 for one that is none of the table's.
+    fn returned_row(&mut self) -> PlpgsqlResult<Option<Vec<Value>>> {
+        let fields = match self.result.take() {
+            Some(RoutineOperand::Record(fields)) => fields,
+            None | Some(RoutineOperand::Scalar(Value::Null, _)) => return Ok(None),
+            Some(RoutineOperand::Scalar(..)) => {
+                let message = "cannot return non-composite value from function returning composite type";
+                return Err(RoutineError::new(sqlstate::DATATYPE_MISMATCH, message));
+            }
+        };
+        let Some(wanted) = &self.row else { return Ok(None) };
+        let differs = |detail: String| {
+            let message = "returned row structure does not match the structure of the triggering table";
+            let mut error = RoutineError::new(sqlstate::DATATYPE_MISMATCH, message).with_detail(detail);
+            error.context = Some(format!("PL/pgSQL function {} during function exit", self.name));
+            error
+        };
+        if fields.len() != wanted.len() {
+            let (found, wanted) = (fields.len(), wanted.len());
+            return Err(differs(format!(
+                "Number of returned columns ({found}) does not match expected column count ({wanted})."
+            )));
+        }
+        for (number, (field, wanted)) in (1..).zip(fields.iter().zip(wanted)) {
+            let (found, wanted) = (field.data_type.unmodified(), wanted.unmodified());
+            if found != wanted {
+                let (found, wanted) = (found.base_name(), wanted.base_name());
+                return Err(differs(format!(
+                    "Returned type {found} does not match expected type {wanted} in column {number}."
+                )));
+            }
+        }
+        Ok(Some(fields.into_iter().map(|field| field.value).collect()))
     }
 
     fn output_values(&self) -> Vec<Value> {

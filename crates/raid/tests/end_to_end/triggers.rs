@@ -91,6 +91,37 @@ fn each_change_is_journaled_once_whichever_site_makes_it() {
     assert_eq!(world.stop(), Vec::<String>::new());
 }
 
+/// If this fails, a statement with triggers has found its rows on a snapshot, and written over what others have committed since.
+#[test]
+fn no_change_is_lost_below_the_strict_level() {
+    const CHANGES: usize = 60;
+    let world = made();
+    let changed: i64 = std::thread::scope(|scope| {
+        let each = [1, 1, 1, 2].map(|site| {
+            let mut client = world.connect(site);
+            scope.spawn(move || {
+                let change = "BEGIN ISOLATION LEVEL READ COMMITTED;
+                    UPDATE accounts SET balance = balance + 1 WHERE k = 1; COMMIT";
+                let mut changed = 0;
+                for _ in 0..CHANGES {
+                    match client.batch_execute(change) {
+                        Ok(()) => changed += 1,
+                        Err(error) => {
+                            assert!(matches!(code(&error), Some("40001" | "40P01")), "{}", explain(&error));
+                            client.batch_execute("ROLLBACK").expect("a block ends");
+                        }
+                    }
+                }
+                changed
+            })
+        });
+        each.into_iter().map(|one| one.join().expect("it changes rows")).sum()
+    });
+    assert!(changed > 0, "nothing was changed");
+    assert_eq!(books(&mut world.connect(3)), (changed, changed, changed, changed, changed));
+    assert_eq!(world.stop(), Vec::<String>::new());
+}
+
 /// If this fails, a statement that ended with its site has left some of its rows, or a site that is back knows no triggers.
 #[test]
 fn a_statement_ends_with_its_site_and_the_triggers_are_there_again() {

@@ -5,10 +5,12 @@
 //! manual, chapter 39).
 
 use crate::errors::sqlstate;
+use crate::limits::{FIRING_STEPS_AT_ONCE, KEPT_BYTES_MAX};
+use crate::session::kept::bytes_of;
 use crate::sql::firing_statement::FiringStatement;
 use messages::schema::{TriggerEvent, TriggerSchema};
 use plpgsql::machine::RoutineStatement;
-use plpgsql::store::{RecordField, coerce};
+use plpgsql::store::coerce;
 use plpgsql::triggers::TriggerCall;
 use plpgsql::{Effect, EffectOutcome, PlpgsqlResult, RoutineError, StatementAnswer};
 use std::collections::{BTreeSet, VecDeque};
@@ -38,6 +40,8 @@ enum FiringStage {
     Before(usize),
     /// The next of its queries.
     Find(usize),
+    /// The next of the rows that were found.
+    Row,
     /// What is drawn for the row at hand: the place of the next.
     Draw(usize),
     /// Triggers before the change of the row at hand.
@@ -76,8 +80,8 @@ pub struct FiringRun {
     types: Vec<Option<Type>>,
     stage: FiringStage,
     wait: FiringWait,
-    /// Rows that are still to be changed.
-    found: VecDeque<FiringRow>,
+    /// Rows that are still to be changed, each as its query gave it, with the types of that query.
+    found: VecDeque<(Arc<[Type]>, Vec<Value>)>,
     row: FiringRow,
     /// Rows that are changed, if triggers fire behind that.
     changed: Vec<FiringRow>,
@@ -86,6 +90,7 @@ pub struct FiringRun {
     /// How many statements of routines had written when the rows were found, and by now.
     writes: (u64, u64),
     returned: Vec<Vec<Value>>,
+    returned_bytes: usize,
     count: u64,
 }
 
@@ -104,6 +109,7 @@ impl FiringRun {
             keys: BTreeSet::new(),
             writes: (0, 0),
             returned: Vec::new(),
+            returned_bytes: 0,
             count: 0,
         }
     }
@@ -121,18 +127,19 @@ impl FiringRun {
             EffectOutcome::Done => Ok(None),
             EffectOutcome::Answer(answer) => self.take(answer, zone),
         };
-        let fires = match taken {
-            Ok(fires) => fires,
+        match taken {
+            Ok(None) => {}
+            Ok(Some(number)) => return self.fire(number),
             Err(error) => return FiringEffect::Effect(Effect::Failed(error)),
-        };
-        if let Some(number) = fires {
-            return self.fire(number);
         }
-        loop {
-            if let Some(effect) = self.next() {
-                return effect;
+        for _ in 0..FIRING_STEPS_AT_ONCE {
+            match self.next(zone) {
+                Ok(None) => {}
+                Ok(Some(effect)) => return effect,
+                Err(error) => return FiringEffect::Effect(Effect::Failed(error)),
             }
         }
+        FiringEffect::Effect(Effect::Pause)
     }
 
     /// What came: the number of the trigger that fires now, if its condition was asked for and holds.
@@ -141,15 +148,8 @@ impl FiringRun {
         match std::mem::replace(&mut self.wait, FiringWait::Nothing) {
             FiringWait::Nothing => {}
             FiringWait::Rows => {
-                let given: Vec<Type> = columns.into_iter().map(|(_, of)| of).collect();
-                for row in rows {
-                    let found = self.split(self.statement.event, row, &given, zone)?;
-                    // A row that other tables lead to several times is changed once.
-                    let key = found.old.as_ref().map(|old| self.key_of(old));
-                    if key.is_none_or(|key| self.keys.insert(key)) {
-                        self.found.push_back(found);
-                    }
-                }
+                let given: Arc<[Type]> = columns.into_iter().map(|(_, of)| of).collect();
+                self.found.extend(rows.into_iter().map(|row| (Arc::clone(&given), row)));
             }
             FiringWait::Again => {
                 if rows.first() != self.row.old.as_ref() {
@@ -177,7 +177,7 @@ impl FiringRun {
             FiringWait::Trigger => self.took_row(rows.into_iter().next()),
             FiringWait::Changed => {
                 self.count += count;
-                self.returned.extend(rows);
+                self.keep_returned(rows)?;
                 let has_after = !self.statement.for_rows(self.row_event(), false).is_empty();
                 let row = std::mem::take(&mut self.row);
                 if let (Some(_), Some(new)) = (&self.statement.conflict, &row.new) {
@@ -211,7 +211,7 @@ impl FiringRun {
         let mut row = row;
         let is_changed = row.pop().and_then(|condition| condition.as_boolean()).unwrap_or(false);
         if !is_changed {
-            self.next_row();
+            self.stage = FiringStage::Row;
             return Ok(());
         }
         let given = &given[..row.len()];
@@ -248,22 +248,44 @@ impl FiringRun {
         match given {
             Some(row) if self.row_event() != TriggerEvent::Delete => self.row.new = Some(row),
             Some(_) => {}
-            None => self.next_row(),
+            None => self.stage = FiringStage::Row,
         }
     }
 
-    fn next_row(&mut self) {
-        match self.found.pop_front() {
-            Some(row) => {
-                self.row = row;
-                self.stage = FiringStage::Draw(0);
-            }
-            None => self.stage = FiringStage::AfterRow(0, 0),
+    /// Takes the next row that was found. One that other tables lead to several times is changed once.
+    fn next_row(&mut self, zone: &Zone) -> PlpgsqlResult<()> {
+        let Some((given, row)) = self.found.pop_front() else {
+            self.stage = FiringStage::AfterRow(0, 0);
+            return Ok(());
+        };
+        let row = self.split(self.statement.event, row, &given, zone)?;
+        let key = row.old.as_ref().map(|old| self.key_of(old));
+        if key.is_none_or(|key| self.keys.insert(key)) {
+            (self.row, self.stage) = (row, FiringStage::Draw(0));
         }
+        Ok(())
     }
 
-    /// The next thing to do; none: the stage has gone on.
-    fn next(&mut self) -> Option<FiringEffect> {
+    /// Keeps rows of RETURNING. Errors: 54000 for too many.
+    fn keep_returned(&mut self, rows: Vec<Vec<Value>>) -> PlpgsqlResult<()> {
+        self.returned_bytes += bytes_of(&rows);
+        self.returned.extend(rows);
+        if self.returned_bytes <= KEPT_BYTES_MAX {
+            return Ok(());
+        }
+        let mebibytes = KEPT_BYTES_MAX >> 20;
+        Err(RoutineError::beyond(format!("a statement that fires triggers may return at most {mebibytes} MiB of rows")))
+    }
+
+    /// The next thing to do; none: the stage has gone on. Errors: those of casts.
+    fn next(&mut self, zone: &Zone) -> PlpgsqlResult<Option<FiringEffect>> {
+        if self.stage == FiringStage::Row {
+            return self.next_row(zone).map(|()| None);
+        }
+        Ok(self.next_effect())
+    }
+
+    fn next_effect(&mut self) -> Option<FiringEffect> {
         match self.stage {
             FiringStage::Before(place) => {
                 self.stage = FiringStage::Before(place + 1);
@@ -283,10 +305,11 @@ impl FiringRun {
                 }
                 None => {
                     self.writes.0 = self.writes.1;
-                    self.next_row();
+                    self.stage = FiringStage::Row;
                     None
                 }
             },
+            FiringStage::Row => None,
             FiringStage::Draw(_)
             | FiringStage::BeforeRow(_)
             | FiringStage::Again
@@ -373,7 +396,7 @@ impl FiringRun {
                     Some(run(self.change()))
                 }
                 false => {
-                    self.next_row();
+                    self.stage = FiringStage::Row;
                     None
                 }
             },
@@ -431,21 +454,15 @@ impl FiringRun {
 
     fn call(&self, event: TriggerEvent, trigger: &TriggerSchema) -> TriggerCall {
         let table = &self.statement.table;
-        let record = |row: &Option<Vec<Value>>| {
-            let row = row.as_ref().filter(|_| trigger.is_for_rows)?;
-            let fields = row.iter().zip(&self.statement.columns).map(|(value, column)| RecordField {
-                name: table.columns[*column].name.clone(),
-                data_type: table.columns[*column].column_type,
-                value: value.clone(),
-            });
-            Some(fields.collect())
-        };
+        let row = |row: &Option<Vec<Value>>| row.clone().filter(|_| trigger.is_for_rows);
+        let columns = self.statement.columns.iter().map(|column| &table.columns[*column]);
         TriggerCall {
-            new: record(&self.row.new),
-            old: record(&self.row.old),
+            fields: columns.map(|column| (column.name.clone(), column.column_type)).collect(),
+            is_for_row: trigger.is_for_rows,
+            new: row(&self.row.new),
+            old: row(&self.row.old),
             name: trigger.name.clone(),
             when: if trigger.is_before { "BEFORE" } else { "AFTER" },
-            level: if trigger.is_for_rows { "ROW" } else { "STATEMENT" },
             operation: event.word(),
             relation: table.oid,
             table: messages::namespace::bare(&table.name).to_owned(),

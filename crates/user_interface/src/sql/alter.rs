@@ -12,7 +12,7 @@ use crate::sql::definitions::{
     table_key,
 };
 use crate::sql::denials::OwnerReach;
-use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
+use crate::sql::foreign_keys::{ForeignKeyDefinition, check_triggers, has_constraint};
 use crate::sql::generated;
 use crate::sql::names;
 use crate::sql::role_syntax::Named;
@@ -20,6 +20,8 @@ use crate::sql::roles::find;
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
 use crate::sql::settings::Facts;
+use crate::sql::trigger_conditions;
+use crate::sql::triggers;
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
@@ -95,6 +97,7 @@ impl Planner<'_> {
                 }
                 self.check_views(&to, &TableChange::Column(&old))?;
                 Planner::rename_in_checks(&mut to, position, &old, &new)?;
+                trigger_conditions::rename(&mut to, &old, &new)?;
                 to.columns[position].name = new;
             }
             AlterTableOperation::RenameTable { table_name } => {
@@ -128,6 +131,7 @@ impl Planner<'_> {
         match operation {
             AlterColumnOperation::SetDataType { using, .. } => {
                 generated::check_type_is_free(&from, position)?;
+                triggers::check_type_is_free(&from, position)?;
                 self.check_views(&from, &TableChange::Column(name))?;
                 if let Some(expression) = using {
                     self.rely_on_types(expression);
@@ -258,6 +262,7 @@ impl Planner<'_> {
         column.not_null &= !refuses;
         let mut from = Arc::new(table.clone());
         self.generate(&mut table, generation.map(|expression| (position, expression)).as_slice())?;
+        check_triggers(&table)?;
         self.write_table(table.clone());
         let has_checks = !checks.is_empty();
         for check in checks {
@@ -385,6 +390,7 @@ impl Planner<'_> {
         if table.primary_key.contains(&position) {
             return Err(SqlError::unsupported("dropping a column of the primary key"));
         }
+        self.drop_triggers_on(table, position, cascade)?;
         let depends = |own: &&GeneratedColumn| own.expression.columns.contains(&position);
         let dependents: Vec<String> =
             table.generated.iter().filter(depends).map(|own| table.columns[own.column].name.clone()).collect();

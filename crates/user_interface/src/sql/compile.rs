@@ -160,7 +160,7 @@ fn of_tree(
     }
     if parsed.is_row_change {
         // The statement that it is a part of was checked.
-        return Ok(prepared);
+        return Ok(of_change(prepared));
     }
     if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
         // Whoever reads the view is asked what its owner may do.
@@ -168,6 +168,15 @@ fn of_tree(
         return Ok(prepared);
     }
     protected(prepared, statement, context)
+}
+
+/// A query that finds rows to be changed reads the newest, with locks, as a statement does that changes them: below the strict level as well.
+fn of_change(mut prepared: Prepared) -> Prepared {
+    prepared.writes = true;
+    if let Plan::Program(program) = &mut prepared.plan {
+        Arc::make_mut(program).read_only = false;
+    }
+    prepared
 }
 
 /// Levels that a statement has, or can get from views.
@@ -269,6 +278,9 @@ fn firing(
         _ => None,
     };
     let Some(firing) = firing else { return Ok(prepared) };
+    if whole.parsed.is_replace() {
+        return Err(SqlError::unsupported("replace of QUEL on a table with triggers"));
+    }
     let functions = firing.triggers.iter().map(|(_, trigger)| CatalogEntry::procedure_key(&trigger.function.0));
     let functions = functions.map(|key| (key.clone(), context.all.version_of(&key)));
     let mentions = prepared.mentions.iter().cloned().chain(functions).collect();

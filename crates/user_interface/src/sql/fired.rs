@@ -12,6 +12,7 @@ use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::sequences;
 use crate::sql::set_clauses::{no_column, pairs, width};
+use crate::sql::trigger_conditions;
 use crate::sql::types::Stop;
 use crate::sql::visits::visit_expressions;
 use messages::namespace;
@@ -26,14 +27,18 @@ use std::sync::Arc;
 type InsertedRows = (Vec<Arc<str>>, Vec<(usize, Arc<str>)>);
 
 /// The triggers of a table that an event fires. `changed`: the columns that an UPDATE names.
-fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Vec<(TriggerEvent, TriggerSchema)> {
+fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Result<Vec<(TriggerEvent, TriggerSchema)>> {
     let fires = |known: &&TriggerSchema| {
         let is_named = known.columns.is_empty()
             || event != TriggerEvent::Update
             || known.columns.iter().any(|column| changed.contains(column));
         known.is_enabled && known.events.has(event) && is_named
     };
-    table.triggers.iter().filter(fires).map(|known| (event, known.clone())).collect()
+    let one = |known: &TriggerSchema| {
+        let condition = known.condition.as_ref().map(|text| trigger_conditions::computed(text, table));
+        Ok((event, TriggerSchema { condition: condition.transpose()?, ..known.clone() }))
+    };
+    table.triggers.iter().filter(fires).map(one).collect()
 }
 
 fn live(table: &TableSchema) -> Vec<usize> {
@@ -111,7 +116,7 @@ impl Compiler<'_> {
         }
         let pairs = pairs(&update.assignments, table, parse::expression).map_err(Stop::into_error)?;
         let changed: Vec<usize> = pairs.iter().map(|(column, _)| *column).collect();
-        let triggers = fired(table, TriggerEvent::Update, &changed);
+        let triggers = fired(table, TriggerEvent::Update, &changed)?;
         if triggers.is_empty() {
             return Ok(None);
         }
@@ -157,7 +162,7 @@ impl Compiler<'_> {
         let named = self.table_factor(&target.relation).map_err(Stop::into_error)?;
         let (alias, versioned) = (&named.0, &named.1);
         let table = &versioned.table;
-        let triggers = fired(table, TriggerEvent::Delete, &[]);
+        let triggers = fired(table, TriggerEvent::Delete, &[])?;
         if triggers.is_empty() {
             return Ok(None);
         }
@@ -195,7 +200,7 @@ impl Compiler<'_> {
             None => namespace::bare(&table.name).to_owned(),
         };
         let columns = live(table);
-        let mut triggers = fired(table, TriggerEvent::Insert, &[]);
+        let mut triggers = fired(table, TriggerEvent::Insert, &[])?;
         let on = match &insert.on {
             Some(ast::OnInsert::OnConflict(on)) => Some(on),
             _ => None,
@@ -206,7 +211,7 @@ impl Compiler<'_> {
             Some((on, ast::OnConflictAction::DoUpdate(update))) => {
                 let pairs = pairs(&update.assignments, table, parse::expression).map_err(Stop::into_error)?;
                 let changed: Vec<usize> = pairs.iter().map(|(column, _)| *column).collect();
-                triggers.extend(fired(table, TriggerEvent::Update, &changed));
+                triggers.extend(fired(table, TriggerEvent::Update, &changed)?);
                 if !triggers.is_empty() {
                     check_keyed(table)?;
                     let mut outputs = self.before_and_after(&alias, table, &columns, &pairs);

@@ -230,8 +230,11 @@ fn check_generated(table: &TableSchema, columns: &[usize], on_update: OnChange, 
     Err(SqlError::new(sqlstate::SYNTAX_ERROR, message))
 }
 
-/// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table.
-pub(super) fn check_cascades(table: &TableSchema) -> Result<()> {
+/// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table, or that would see rows without their generated columns.
+pub(super) fn check_triggers(table: &TableSchema) -> Result<()> {
+    if !table.generated.is_empty() && table.triggers.iter().any(|known| known.is_for_rows && !known.is_before) {
+        return Err(SqlError::unsupported("a trigger AFTER each row on a table with generated columns"));
+    }
     let fires = |event| table.triggers.iter().any(|known| known.events.has(event));
     let is_changed = |action: OnChange| !matches!(action, OnChange::NoAction | OnChange::Restrict);
     for key in &table.foreign_keys {
@@ -301,7 +304,7 @@ impl Planner<'_> {
             is_valid,
         };
         table.foreign_keys.push(key);
-        check_cascades(table)?;
+        check_triggers(table)?;
         if parent.oid != table.oid {
             // What changes it was compiled without the new foreign key.
             self.write_table(TableSchema::clone(&parent));

@@ -295,7 +295,7 @@ impl Planner<'_> {
                 }
             }
             for procedure in self.procedures_of(role.oid) {
-                self.write(CatalogEntry::procedure_key(&procedure.name), None);
+                self.forget_routine(&procedure, cascade)?;
             }
             for known in self.extensions_of(role.oid) {
                 self.drop_extension(&known, cascade, facts)?;

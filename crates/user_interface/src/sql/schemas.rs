@@ -264,9 +264,10 @@ impl Planner<'_> {
                 self.drop_type(&known, true)?;
             }
         }
-        let procedures = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema.oid);
-        for name in procedures.cloned().collect::<Vec<_>>() {
-            self.write(CatalogEntry::procedure_key(&name), None);
+        let procedures = self.catalog.procedures.values().map(|(known, _)| known);
+        let procedures: Vec<_> = procedures.filter(|known| namespace::of(&known.name) == schema.oid).cloned().collect();
+        for known in procedures {
+            self.forget_routine(&known, true)?;
         }
         Ok(())
     }

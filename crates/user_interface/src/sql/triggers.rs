@@ -5,16 +5,16 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::denied_for;
-use crate::sql::foreign_keys::check_cascades;
+use crate::sql::foreign_keys::check_triggers;
 use crate::sql::names;
+use crate::sql::trigger_conditions;
 use crate::sql::trigger_syntax;
-use crate::sql::visits::visit_expressions_mut;
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::schema::{
     CatalogEntry, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
 };
 use sqlparser::ast;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn invalid<T>(message: impl Into<String>) -> Result<T> {
@@ -46,7 +46,7 @@ impl Planner<'_> {
         }
         // They fire in the order of their names.
         changed.triggers.sort_by(|left, right| left.name.cmp(&right.name));
-        check_cascades(&changed)?;
+        check_triggers(&changed)?;
         self.write_table(changed);
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Planner<'_> {
         }
         let Some(body) = &create.exec_body else { return Err(SqlError::unsupported("a trigger without a function")) };
         let arguments = body.func_desc.args.as_deref().unwrap_or(&[]).iter().map(trigger_syntax::argument);
-        Ok(TriggerSchema {
+        let made = TriggerSchema {
             name: names::own_relation(&create.name)?,
             oid: 0,
             function: self.trigger_function(&body.func_desc.name)?,
@@ -85,10 +85,15 @@ impl Planner<'_> {
             is_for_rows,
             events,
             columns,
-            condition: create.condition.as_ref().map(condition_text),
+            condition: create.condition.as_ref().map(trigger_conditions::kept),
             arguments: arguments.collect::<Result<_>>()?,
             is_enabled: true,
-        })
+        };
+        if let Some(condition) = &create.condition {
+            self.rely_on_types(condition);
+            trigger_conditions::check(condition, &made, table, &self.catalog)?;
+        }
+        Ok(made)
     }
 
     /// The function of a trigger. Errors: 42883 if there is none, 42P17 for one of another kind.
@@ -155,6 +160,25 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Drops the triggers of a table that depend on a column, or refuses to (2BP01).
+    pub(super) fn drop_triggers_on(&mut self, table: &mut TableSchema, column: usize, cascade: bool) -> Result<()> {
+        let (shown, name) = (namespace::bare(&table.name).to_owned(), table.columns[column].name.clone());
+        let what = format!("column {name} of table {shown}");
+        let depending = depending_on(table, column)?;
+        if depending.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = depending.iter().map(|one| format!("trigger {one} on table {shown}")).collect();
+        if !cascade {
+            let lines: Vec<String> = named.iter().map(|one| format!("{one} depends on {what}")).collect();
+            return Err(SqlError::needed(what, lines.join("\n")));
+        }
+        let told: Vec<String> = named.iter().map(|one| format!("drop cascades to {one}")).collect();
+        self.tell_cascades(&told);
+        table.triggers.retain(|known| !depending.contains(&known.name));
+        Ok(())
+    }
+
     /// Drops the triggers that call a function, or refuses to (2BP01).
     pub(super) fn drop_triggers_calling(&mut self, known: &ProcedureSchema, cascade: bool) -> Result<()> {
         let calling = self.triggers_calling(known.oid);
@@ -190,22 +214,28 @@ impl Planner<'_> {
     }
 }
 
-/// A condition as it is kept: without parentheses around it, `new` and `old` as PostgreSQL writes them.
-fn condition_text(condition: &ast::Expr) -> String {
-    let mut condition = condition;
-    while let ast::Expr::Nested(inner) = condition {
-        condition = inner;
-    }
-    let mut condition = condition.clone();
-    let _ = visit_expressions_mut(&mut condition, |expression| {
-        if let ast::Expr::CompoundIdentifier(names) = expression
-            && let Some(first) = names.first_mut().filter(|first| first.quote_style.is_none())
-        {
-            first.value.make_ascii_lowercase();
+/// The names of the triggers that depend on a column.
+fn depending_on(table: &TableSchema, column: usize) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for trigger in &table.triggers {
+        if trigger_conditions::columns(trigger, table)?.contains(&column) {
+            found.push(trigger.name.clone());
         }
-        ControlFlow::<()>::Continue(())
-    });
-    condition.to_string()
+    }
+    Ok(found)
+}
+
+/// Errors: 0A000 for a column that a trigger depends on, whose type is to change.
+pub(super) fn check_type_is_free(table: &TableSchema, column: usize) -> Result<()> {
+    match depending_on(table, column)?.first() {
+        None => Ok(()),
+        Some(trigger) => {
+            let message = "cannot alter type of a column used in a trigger definition";
+            let (table, column) = (namespace::bare(&table.name), &table.columns[column].name);
+            Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("trigger {trigger} on table {table} depends on column \"{column}\"")))
+        }
+    }
 }
 
 /// What is not kept, by its name.

@@ -420,9 +420,14 @@ impl Planner<'_> {
         let name = names::own_relation(&described.name)?;
         let Some(known) = self.routine_described("function", described, if_exists)? else { return Ok(()) };
         self.check_owns(&known.rights, "function", &name, OwnerReach::Schema)?;
-        self.drop_views_calling(&known, cascade)?;
-        self.drop_triggers_calling(&known, cascade)?;
-        self.write(CatalogEntry::procedure_key(&name), None);
+        self.forget_routine(&known, cascade)
+    }
+
+    /// Drops a routine with the views and triggers that call it, or refuses to (2BP01).
+    pub(super) fn forget_routine(&mut self, known: &ProcedureSchema, cascade: bool) -> Result<()> {
+        self.drop_views_calling(known, cascade)?;
+        self.drop_triggers_calling(known, cascade)?;
+        self.write(CatalogEntry::procedure_key(&known.name), None);
         Ok(())
     }
 
