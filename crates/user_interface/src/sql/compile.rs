@@ -7,6 +7,7 @@ use crate::sql::advisory_calls;
 use crate::sql::ddl;
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
+use crate::sql::firing_plans;
 use crate::sql::function_calls::calls_routines;
 use crate::sql::gathering;
 use crate::sql::given::Context;
@@ -130,7 +131,7 @@ fn of_tree(
         }
         None => match of_routine(&whole, declared, context)? {
             Some(prepared) => prepared,
-            None => firing(of_sql(&whole, query, declared, context, described)?, &whole, declared, context)?,
+            None => of_rows(&whole, query, declared, context, described)?,
         },
     };
     if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
@@ -160,7 +161,7 @@ fn of_tree(
     }
     if parsed.is_row_change {
         // The statement that it is a part of was checked.
-        return Ok(of_change(prepared));
+        return Ok(firing_plans::of_change(prepared));
     }
     if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
         // Whoever reads the view is asked what its owner may do.
@@ -168,15 +169,6 @@ fn of_tree(
         return Ok(prepared);
     }
     protected(prepared, statement, context)
-}
-
-/// A query that finds rows to be changed reads the newest, with locks, as a statement does that changes them: below the strict level as well.
-fn of_change(mut prepared: Prepared) -> Prepared {
-    prepared.writes = true;
-    if let Plan::Program(program) = &mut prepared.plan {
-        Arc::make_mut(program).read_only = false;
-    }
-    prepared
 }
 
 /// Levels that a statement has, or can get from views.
@@ -256,35 +248,16 @@ fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Cont
     procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
-/// What a statement that may fire triggers is compiled to: without them, it would be this.
-fn firing(
-    prepared: Prepared,
+/// Any other statement: as it is without triggers, and then with them.
+fn of_rows(
     whole: &StatementSource,
+    expanded: Option<Arc<str>>,
     declared: &[Option<Type>],
     context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let has_triggers = context.catalog.tables.values().any(|known| !known.table.triggers.is_empty());
-    if whole.parsed.is_row_change || prepared.undescribed || !has_triggers {
-        return Ok(prepared);
-    }
-    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    compiler.overriding = whole.parsed.overriding;
-    let firing = match whole.statement {
-        ast::Statement::Insert(insert) => {
-            compiler.firing_insert(insert, prepared.parameters.len(), prepared.source.len())?
-        }
-        ast::Statement::Update(update) => compiler.firing_update(update)?,
-        ast::Statement::Delete(delete) => compiler.firing_delete(delete)?,
-        _ => None,
-    };
-    let Some(firing) = firing else { return Ok(prepared) };
-    if whole.parsed.is_replace() {
-        return Err(SqlError::unsupported("replace of QUEL on a table with triggers"));
-    }
-    let functions = firing.triggers.iter().map(|(_, trigger)| CatalogEntry::procedure_key(&trigger.function.0));
-    let functions = functions.map(|key| (key.clone(), context.all.version_of(&key)));
-    let mentions = prepared.mentions.iter().cloned().chain(functions).collect();
-    Ok(Prepared { plan: Plan::Firing(Arc::new(firing)), shareable: false, mentions, ..prepared })
+    let bare = of_sql(whole, expanded, declared, context, described)?;
+    firing_plans::of_triggers(bare, whole.parsed, whole.statement, declared, context)
 }
 
 fn of_sql(

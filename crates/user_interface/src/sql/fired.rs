@@ -106,8 +106,8 @@ impl Compiler<'_> {
         known.map_or_else(|| namespace::PUBLIC.to_owned(), |known| known.name.clone())
     }
 
-    /// UPDATE; `None`: it fires nothing.
-    pub fn firing_update(&mut self, update: &ast::Update) -> Result<Option<FiringStatement>> {
+    /// UPDATE; `None`: it fires nothing. `locks`: its query may lock the rows.
+    pub fn firing_update(&mut self, update: &ast::Update, locks: bool) -> Result<Option<FiringStatement>> {
         let named = self.table_factor(&update.table.relation).map_err(Stop::into_error)?;
         let (alias, versioned) = (&named.0, &named.1);
         let table = &versioned.table;
@@ -127,7 +127,7 @@ impl Compiler<'_> {
             None => &[],
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
         };
-        let sources = vec![source(&outputs, &update.table.relation, others, update.selection.as_ref())];
+        let sources = vec![source(&outputs, &update.table.relation, others, update.selection.as_ref(), locks)];
         let returned = returning(update.returning.as_deref(), !others.is_empty())?;
         let change = update_of_row(table, alias, &columns, &returned);
         let again = Some(row_again(table, &columns));
@@ -153,8 +153,8 @@ impl Compiler<'_> {
         outputs
     }
 
-    /// DELETE; `None`: it fires nothing.
-    pub fn firing_delete(&mut self, delete: &ast::Delete) -> Result<Option<FiringStatement>> {
+    /// DELETE; `None`: it fires nothing. `locks`: its query may lock the rows.
+    pub fn firing_delete(&mut self, delete: &ast::Delete, locks: bool) -> Result<Option<FiringStatement>> {
         let from = match &delete.from {
             ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from) => from,
         };
@@ -171,7 +171,7 @@ impl Compiler<'_> {
         let outputs: Vec<String> =
             columns.iter().map(|column| format!("{}.{}", names::quote(alias), quoted(table, *column))).collect();
         let others = delete.using.as_deref().unwrap_or(&[]);
-        let sources = vec![source(&outputs, &target.relation, others, delete.selection.as_ref())];
+        let sources = vec![source(&outputs, &target.relation, others, delete.selection.as_ref(), locks)];
         let change = format!(
             "DELETE FROM {} AS {} WHERE {}{}",
             names::quote(&table.name),
@@ -332,6 +332,7 @@ fn source(
     target: &ast::TableFactor,
     others: &[ast::TableWithJoins],
     selection: Option<&Expr>,
+    locks: bool,
 ) -> Arc<str> {
     let mut sql = format!("SELECT {} FROM {target}", outputs.join(", "));
     for other in others {
@@ -339,6 +340,9 @@ fn source(
     }
     if let Some(condition) = selection {
         sql.push_str(&format!(" WHERE {condition}"));
+    }
+    if locks {
+        sql.push_str(" FOR UPDATE");
     }
     sql.into()
 }
