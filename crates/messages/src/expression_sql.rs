@@ -286,6 +286,13 @@ impl Printer<'_> {
             Value::Text(_) if self.style == SqlStyle::Source => return format!("'{}'", printed.replace('\'', "''")),
             Value::Integer(_) => true,
             Value::Numeric(_) => printed.contains('.'),
+            // Written as an integer, most likely, and cast to stand beside a double.
+            Value::Double(_) if shown == Type::Double && printed.parse::<u32>().is_ok_and(|whole| whole < 1 << 31) => {
+                return match self.style {
+                    SqlStyle::Complete | SqlStyle::Source => format!("({printed})::{shown}"),
+                    SqlStyle::Pretty => format!("{printed}::{shown}"),
+                };
+            }
             _ => false,
         };
         match is_plain && !printed.starts_with('-') {

@@ -82,11 +82,22 @@ pub fn named(text: &str, name_of: impl Fn(u32) -> Option<String>) -> Cow<'_, str
         let at = start_of_name(&shown, rest.starts_with('"'));
         let name = shown.split_off(at);
         // The mark was the reason for quotes around a plain name.
-        let unquoted = name.strip_prefix('"').filter(|name| is_plain(name) && rest.starts_with('"'));
+        let quoted = name.strip_prefix('"').filter(|_| rest.starts_with('"'));
+        let unquoted = quoted.filter(|name| is_plain(name));
         shown.push_str(&format!("{schema}.{}", unquoted.unwrap_or(&name)));
-        shown.push_str(&rest[usize::from(unquoted.is_some())..]);
+        let behind = &rest[usize::from(quoted.is_some())..];
+        if quoted.is_some() && unquoted.is_none() {
+            shown.push('"');
+        }
+        shown.push_str(quoted.and_then(|name| without_own_alias(behind, name)).unwrap_or(behind));
     }
     if is_changed { Cow::Owned(shown) } else { Cow::Borrowed(text) }
+}
+
+/// What stands behind a relation without the alias that says again what it is called.
+fn without_own_alias<'t>(behind: &'t str, name: &str) -> Option<&'t str> {
+    let rest = behind.strip_prefix(" AS \"")?.strip_prefix(name)?.strip_prefix('"')?;
+    (!rest.trim_start().starts_with('(')).then_some(rest)
 }
 
 fn is_plain(name: &str) -> bool {
@@ -139,6 +150,10 @@ mod tests {
     fn names_in_statements_get_their_schema() {
         let name_of = |number| (number == 9).then(|| "s".to_owned());
         assert_eq!(named("SELECT * FROM \"t\u{1f}9\" AS t", name_of), "SELECT * FROM s.t AS t");
+        assert_eq!(named("FROM \"t\u{1f}9\" AS \"t\" WHERE", name_of), "FROM s.t WHERE");
+        assert_eq!(named("FROM \"A\u{1f}9\" AS \"A\"", name_of), "FROM s.\"A\"");
+        assert_eq!(named("FROM \"t\u{1f}9\" AS \"t\" (a)", name_of), "FROM s.t AS \"t\" (a)");
+        assert_eq!(named("FROM \"t\u{1f}9\" AS \"u\"", name_of), "FROM s.t AS \"u\"");
         assert_eq!(named("nextval('t_id_seq\u{1f}9'::regclass)", name_of), "nextval('s.t_id_seq'::regclass)");
         assert_eq!(named("nextval('\"A\u{1f}9\"'::regclass)", name_of), "nextval('s.\"A\"'::regclass)");
         assert_eq!(named("SELECT '5\"' FROM \"t\u{1f}9\"", name_of), "SELECT '5\"' FROM s.t");

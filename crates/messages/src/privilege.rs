@@ -126,8 +126,8 @@ pub enum MadeKind {
 pub struct DefaultGrants {
     /// The kind.
     pub kind: MadeKind,
-    /// In the schema, beside what is granted everywhere; else in place of what the kind begins with.
-    pub in_schema: bool,
+    /// The object identifier of the schema in which they are granted, beside what is granted everywhere; without one, in place of what the kind begins with.
+    pub schema: Option<u32>,
     /// The grants.
     pub grants: Grants,
 }

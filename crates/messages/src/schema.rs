@@ -453,6 +453,9 @@ impl CommentTarget {
     pub const EXTENSIONS: u32 = 3079;
     /// `pg_namespace`.
     pub const SCHEMAS: u32 = 2615;
+    /// The schema `public`.
+    pub const PUBLIC: CommentTarget =
+        CommentTarget { class: CommentTarget::SCHEMAS, oid: crate::namespace::PUBLIC_OID, number: 0 };
     /// `pg_database`, which is the same for all databases.
     pub const DATABASES: u32 = 1262;
     /// `pg_authid`, likewise.

@@ -11,6 +11,7 @@ use crate::functions::{self, cast, choice, equal, exact};
 use crate::operators;
 use crate::rewrite::names::hidden;
 use crate::types;
+use crate::vectors;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinConstraint, NullEquality, Result, ScalarValue};
@@ -143,6 +144,9 @@ fn expressed(expression: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::ScalarFunction(call) => {
             let first = call.args.first().and_then(|argument| argument.get_type(schema).ok());
             functions::check_texts(call.func.name(), first.as_ref()).map_err(QueryError::into_datafusion)?;
+            if let Some(printed) = vectors::cast_to_text(&call, schema) {
+                return Ok(printed);
+            }
             match choice::native(&call, schema)? {
                 Some(native) => native,
                 None => operators::of_types(call, schema)?,
@@ -171,12 +175,27 @@ fn compares(op: Operator) -> bool {
 fn of_one_type(case: Case, schema: &DFSchema) -> Result<Case> {
     let results = case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr);
     let found = results.map(|result| result.get_type(schema)).collect::<Result<Vec<_>>>()?;
-    let Some(common) = choice::common(&found) else { return Ok(case) };
-    let to = |result: Box<Expr>| Box::new(cast::to(*result, common));
+    let list = beside_text(&found).filter(|other| types::is_list(other));
+    let common = choice::common(&found);
+    if common.is_none() && list.is_none() {
+        return Ok(case);
+    }
+    let to = |result: Box<Expr>| -> Result<Box<Expr>> {
+        Ok(Box::new(match (common, list, *result) {
+            (Some(common), _, result) => cast::to(result, common),
+            // A quoted literal beside lists is one of them.
+            (None, Some(list), Expr::Literal(ScalarValue::Utf8(Some(text)), metadata)) => {
+                let literal = parse_literal(&text, list).ok_or_else(|| mismatch("CASE", &found))?;
+                Expr::Literal(literal?, metadata)
+            }
+            (None, _, result) => result,
+        }))
+    };
+    let branch = |(condition, result)| Ok((condition, to(result)?));
     Ok(Case {
         expr: case.expr,
-        when_then_expr: case.when_then_expr.into_iter().map(|(condition, result)| (condition, to(result))).collect(),
-        else_expr: case.else_expr.map(to),
+        when_then_expr: case.when_then_expr.into_iter().map(branch).collect::<Result<_>>()?,
+        else_expr: case.else_expr.map(to).transpose()?,
     })
 }
 

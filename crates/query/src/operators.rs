@@ -7,11 +7,12 @@ use crate::functions::any::{self, Quantifier};
 use crate::functions::{arithmetic, cast, equal, operator};
 use crate::planning::go_on;
 use crate::types::{self, is_decimal, is_text};
+use crate::vectors;
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Placeholder, ScalarFunction};
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast as native_cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator as Symbol;
 use std::collections::BTreeMap;
@@ -67,6 +68,14 @@ impl ExprPlanner for OperatorPlanner {
             exact: types::of_field(field),
         };
         plan(operator, op, operand(left, &left_field), operand(right, &right_field))
+    }
+
+    fn plan_field_access(
+        &self,
+        expr: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        vectors::subscripted(expr, schema)
     }
 }
 

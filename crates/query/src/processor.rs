@@ -27,8 +27,8 @@ use crate::sizes::TableSizes;
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
 use crate::typed::{self, TypedPlan, TypedReading, TypedStatement};
-use crate::types;
 use crate::zones;
+use crate::{types, vectors};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
@@ -286,7 +286,7 @@ impl Processor {
             self.infer_parameters(&mut rewritten, &catalog)?;
         }
         let context = PlanningContext::new(&self.state, Arc::clone(&catalog));
-        let plan = self.logical_plan(&context, &rewritten)?;
+        let plan = vectors::printed(self.logical_plan(&context, &rewritten)?)?;
         zones::check(&plan, [&session.zone, &session.constants_zone])?;
         let columns = columns_of(&plan)?;
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();

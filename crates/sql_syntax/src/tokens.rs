@@ -20,7 +20,56 @@ pub enum Refused {
 pub fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location()?;
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF));
+    drop_only(&mut tokens);
+    unwrap_operators(&mut tokens);
     Ok(tokens)
+}
+
+fn is_word(token: Option<&TokenWithSpan>, wanted: &str) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
+    token.is_some_and(|token| token.token == *wanted)
+}
+
+/// Takes ONLY out before a relation, `ONLY t` or `ONLY (t)`, where the parser does not know it: no table inherits from another, so it changes nothing.
+fn drop_only(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 1;
+    while at < tokens.len() {
+        let before = tokens.get(at - 1);
+        let is_of_relation = ["from", "join", "update"].iter().any(|word| is_word(before, word))
+            || is_token(before, &Token::Comma) && !is_word(tokens.first(), "truncate");
+        if is_of_relation && is_word(tokens.get(at), "only") {
+            let close = tokens[at..].iter().position(|token| token.token == Token::RParen).map(|close| at + close);
+            match (is_token(tokens.get(at + 1), &Token::LParen), close) {
+                (true, Some(close)) => {
+                    tokens.remove(close);
+                    tokens.drain(at..at + 2);
+                }
+                _ => drop(tokens.remove(at)),
+            }
+        }
+        at += 1;
+    }
+}
+
+/// `OPERATOR(pg_catalog.=) ANY` as `= ANY`: the parser does not know the one.
+fn unwrap_operators(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 6 < tokens.len() {
+        let is_quantified = ["any", "all", "some"].iter().any(|word| is_word(tokens.get(at + 6), word));
+        let is_wrapped = is_word(tokens.get(at), "operator")
+            && is_token(tokens.get(at + 1), &Token::LParen)
+            && is_word(tokens.get(at + 2), "pg_catalog")
+            && is_token(tokens.get(at + 3), &Token::Period)
+            && is_token(tokens.get(at + 5), &Token::RParen);
+        if is_quantified && is_wrapped {
+            tokens.remove(at + 5);
+            tokens.drain(at..at + 4);
+        }
+        at += 1;
+    }
 }
 
 /// An upper bound of how deep the tree of these tokens, as it is parsed, can be. Between two commas of one pair of parentheses an operator adds a level;

@@ -148,7 +148,16 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     if let Some(name) = listed(&FALSEHOODS) {
         return Some((name, Type::Boolean, FALSE));
     }
+    if name == "acldefault" {
+        return Some(("acldefault", Type::Text.array(), default_grants));
+    }
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
+}
+
+/// What is granted on an object of a kind that its owner has just made.
+fn default_grants(catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value> {
+    let texts = catalog.default_grants(text(arguments, 0)?, oid(arguments, 1)?)?;
+    Some(Value::array(Type::Text, texts.into_iter().map(Value::text).collect()))
 }
 
 const COMPUTED: [(&str, Type, Compute); 33] = [

@@ -3,7 +3,7 @@
 //! `generate_series` over literals is a source of rows that never are in memory at once; over parameters it is a list that is
 //! unnested. Several arrays are unnested side by side. A scalar function is a subquery of one row.
 
-use super::build::{call, folded, function, last_part, native_cast, number, plain_arguments, quoted};
+use super::build::{call, folded, function, last_part, native_cast, null, number, plain_arguments, quoted};
 use super::types::{CAST_FUNCTION, string_literal};
 use super::{functions, names, subqueries};
 use crate::error::QueryError;
@@ -50,6 +50,10 @@ pub(super) fn rewrite_source(factor: &mut TableFactor) -> Result<(), QueryError>
         *factor = no_partitions(&name, alias.as_ref());
         return Ok(());
     }
+    if name == "pg_options_to_table" && arguments.iter().all(is_foreign_options) {
+        *factor = no_rows(&name, &["option_name", "option_value"], DataType::Text, alias.as_ref());
+        return Ok(());
+    }
     if ordinality {
         return Err(QueryError::unsupported(
             "WITH ORDINALITY is supported for unnest of constants and parameters only",
@@ -72,12 +76,29 @@ fn no_partitions(name: &str, alias: Option<&TableAlias>) -> TableFactor {
         "pg_partition_ancestors" => &["relid", "ordinality"],
         _ => &["relid", "parentrelid", "isleaf", "level", "ordinality"],
     };
+    no_rows(name, columns, DataType::Int4(None), alias)
+}
+
+/// Options of what is foreign: NULL, as nothing is.
+fn is_foreign_options(argument: &Expr) -> bool {
+    let name = match argument {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(names) => names.last(),
+        _ => None,
+    };
+    name.is_some_and(|name| {
+        ["attfdwoptions", "fdwoptions", "srvoptions", "umoptions", "ftoptions"].contains(&&*folded(name))
+    })
+}
+
+/// A source without rows, with columns of one type.
+fn no_rows(name: &str, columns: &[&str], data_type: DataType, alias: Option<&TableAlias>) -> TableFactor {
     let given = alias.map_or(&[][..], |alias| alias.columns.as_slice());
     let named = columns.iter().enumerate().map(|(place, column)| match given.get(place) {
         Some(given) => given.name.clone(),
         None => quoted(*column),
     });
-    let outputs = named.map(|column| (number(0), column)).collect();
+    let outputs = named.map(|column| (native_cast(null(), data_type.clone()), column)).collect();
     let mut query = select(outputs, None);
     if let SetExpr::Select(select) = query.body.as_mut() {
         select.selection = Some(Expr::value(Value::Boolean(false)));

@@ -446,7 +446,7 @@ fn is_of_toast_options(select: &Select) -> bool {
 /// things that cannot be.
 pub fn empty_selects(query: &mut Query) {
     if let SetExpr::Select(select) = query.body.as_mut() {
-        if empty_select(select) {
+        if empty_select(select, native_cast(null(), DataType::Text)) {
             query.order_by = None;
         }
     } else {
@@ -456,8 +456,9 @@ pub fn empty_selects(query: &mut Query) {
 
 fn empty_operands(body: &mut SetExpr) {
     match body {
+        // The other operands say what types the columns have.
         SetExpr::Select(select) => {
-            empty_select(select);
+            empty_select(select, null());
         }
         SetExpr::SetOperation { left, right, .. } => {
             empty_operands(left);
@@ -467,7 +468,8 @@ fn empty_operands(body: &mut SetExpr) {
     }
 }
 
-fn empty_select(select: &mut Select) -> bool {
+/// `column`: what stands for each column of no rows.
+fn empty_select(select: &mut Select, column: Expr) -> bool {
     let named = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expression) => Some(names::of_expression(expression)),
         SelectItem::ExprWithAlias { alias, .. } => Some(super::build::folded(alias)),
@@ -479,10 +481,7 @@ fn empty_select(select: &mut Select) -> bool {
     };
     select.projection = names
         .into_iter()
-        .map(|name| SelectItem::ExprWithAlias {
-            expr: native_cast(null(), DataType::Text),
-            alias: super::build::quoted(name),
-        })
+        .map(|name| SelectItem::ExprWithAlias { expr: column.clone(), alias: super::build::quoted(name) })
         .collect();
     select.from = vec![];
     select.selection = Some(Expr::Value(Value::Boolean(false).into()));

@@ -1,7 +1,7 @@
 //! Grants and memberships, as `pg_catalog` and `information_schema` show them.
 
 use super::rows::{Row, row};
-use super::{PUBLIC_OID, SystemCatalog, role_name};
+use super::{SystemCatalog, role_name};
 use messages::namespace::bare;
 use messages::privilege::{Grant, Grants, MadeKind, PUBLIC, Privileges, Rights};
 use messages::schema::{Place, TableSchema};
@@ -28,22 +28,45 @@ impl SystemCatalog {
     pub(super) fn grant_texts(&self, grants: Option<&Grants>) -> Option<Vec<String>> {
         grants.map(|grants| privileges::text::grants(grants, &|role| self.grantee(role)))
     }
+
+    /// What is granted on an object that its owner has just made; `kind` is the letter that `acldefault` takes.
+    /// `None` for a letter that names no kind.
+    pub fn default_grants(&self, kind: &str, owner: u32) -> Option<Vec<String>> {
+        let of = |kind: Kind| kind.default_grants(owner);
+        let one = |grantee, privileges| Grant { grantee, grantor: owner, privileges, grantable: Privileges::NONE };
+        let grants = match kind {
+            "c" => of(Kind::Column),
+            "r" => of(Kind::Table),
+            "s" => of(Kind::Sequence),
+            "d" => of(Kind::Database),
+            "f" => of(Kind::Procedure),
+            "n" => of(Kind::Schema),
+            "T" => of(Kind::Type),
+            // Kinds that no grant here is of.
+            "l" => vec![one(PUBLIC, Privileges::USAGE), one(owner, Privileges::USAGE)],
+            "L" => vec![one(owner, Privileges::SELECT | Privileges::UPDATE)],
+            "t" => vec![one(owner, Privileges::CREATE)],
+            "F" | "S" => vec![one(owner, Privileges::USAGE)],
+            _ => return None,
+        };
+        self.grant_texts(Some(&grants))
+    }
 }
 
 /// The rows of `pg_default_acl`.
 pub(super) fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
     let all = catalog.catalog().all_roles();
     let rows = all.iter().flat_map(|role| {
-        role.defaults.iter().map(|defaults| {
+        (0_u32..).zip(&role.defaults).map(|(place, defaults)| {
             let kind = match defaults.kind {
                 MadeKind::Table => "r",
                 MadeKind::Sequence => "S",
                 MadeKind::Procedure => "f",
             };
-            // Rows of one role differ in these two, so this tells them apart.
-            let number = role.oid.wrapping_mul(8) + 2 * defaults.kind as u32 + u32::from(defaults.in_schema);
+            // Rows of one role differ in their place, so this tells them apart.
+            let number = role.oid.wrapping_mul(1 << 10).wrapping_add(place);
             row! {
-                oid: number, defaclrole: role.oid, defaclnamespace: if defaults.in_schema { PUBLIC_OID } else { 0 },
+                oid: number, defaclrole: role.oid, defaclnamespace: defaults.schema.unwrap_or(0),
                 defaclobjtype: kind, defaclacl: catalog.grant_texts(Some(&defaults.grants)),
             }
         })

@@ -8,6 +8,7 @@
 
 pub mod definition_texts;
 mod definitions;
+mod dependences;
 mod grants;
 mod information_schema;
 mod names;
@@ -42,6 +43,8 @@ pub const OWNER_OID: u32 = messages::role::BOOTSTRAP_OID;
 pub const PG_CATALOG_OID: u32 = 11;
 /// Identifier of the schema `public`.
 pub const PUBLIC_OID: u32 = 2200;
+/// What is said of it until something else is said.
+const PUBLIC_COMMENT: &str = "standard public schema";
 /// Identifier of the schema `information_schema`.
 pub const INFORMATION_SCHEMA_OID: u32 = 13207;
 /// Identifier of the one database.
@@ -225,7 +228,11 @@ impl SystemCatalog {
         self.show();
         let is_shared = |class: u32| matches!(class, CommentTarget::DATABASES | CommentTarget::ROLES);
         let comments = self.catalog.comments.iter().filter(move |(target, _)| is_shared(target.class) == shared);
-        comments.map(|(target, (text, _))| (target, text.as_ref()))
+        let comments = comments.map(|(target, (text, _))| (target, text.as_ref()));
+        let of_public = Some((&CommentTarget::PUBLIC, PUBLIC_COMMENT));
+        let of_public = of_public.filter(|(target, _)| !shared && !self.catalog.comments.contains_key(target));
+        // One that was taken from the schema that every database begins with is empty.
+        comments.filter(|(_, text)| !text.is_empty()).chain(of_public)
     }
 
     /// What is said of an object. `class`: a system catalog's name; `None`: any.

@@ -3,8 +3,8 @@
 use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts,
+    dependences, grants, procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 36] = [
+pub const FILLED: [&str; 39] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -28,6 +28,7 @@ pub const FILLED: [&str; 36] = [
     "pg_available_extension_versions",
     "pg_available_extensions",
     "pg_class",
+    "pg_collation",
     "pg_constraint",
     "pg_database",
     "pg_db_role_setting",
@@ -38,9 +39,11 @@ pub const FILLED: [&str; 36] = [
     "pg_extension",
     "pg_index",
     "pg_indexes",
+    "pg_init_privs",
     "pg_language",
     "pg_namespace",
     "pg_proc",
+    "pg_rewrite",
     "pg_roles",
     "pg_sequence",
     "pg_sequences",
@@ -92,7 +95,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_depend" => {
             let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
             let on_types = catalog.dependences_on_types();
-            of_sequences.chain(on_types).chain(catalog.dependences_of_extensions()).collect()
+            let others = [dependences::of_defaults, dependences::of_triggers, dependences::of_views];
+            let others = others.into_iter().flat_map(|rows| rows(catalog));
+            of_sequences.chain(on_types).chain(catalog.dependences_of_extensions()).chain(others).collect()
         }
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
@@ -112,7 +117,16 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 })
                 .collect()
         }
+        "pg_init_privs" => {
+            let of = |oid: u32| {
+                let grants = catalog.grant_texts(of_system().grants.as_ref());
+                row! { objoid: oid, classoid: CommentTarget::SCHEMAS, objsubid: 0, privtype: "i", initprivs: grants }
+            };
+            vec![of(PG_CATALOG_OID), of(INFORMATION_SCHEMA_OID)]
+        }
+        "pg_collation" => collations(),
         "pg_proc" => procedures::rows(catalog),
+        "pg_rewrite" => dependences::rules(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
         "pg_sequence" => catalog.sequences().map(|(table, sequence)| self::sequence(table, sequence)).collect(),
         "pg_sequences" => {
@@ -200,6 +214,24 @@ fn shared_comment(target: &CommentTarget, text: &str) -> Row {
     row! { objoid: target.oid, classoid: target.class, description: text }
 }
 
+/// Whether PostgreSQL would have triggers on it: its own, and those that look after foreign keys of and to it.
+fn has_triggers(catalog: &SystemCatalog, table: &TableSchema) -> bool {
+    let mut keys = catalog.foreign_keys();
+    !table.triggers.is_empty() || keys.any(|(child, _, parent)| child.oid == table.oid || parent.oid == table.oid)
+}
+
+/// The collations that there are: texts are ordered by their bytes.
+fn collations() -> Vec<Row> {
+    let of = |(oid, name, provider): (u32, &str, &str)| {
+        let locale = (provider == "c").then_some(name);
+        row! {
+            oid: oid, collname: name, collnamespace: PG_CATALOG_OID, collowner: OWNER_OID, collprovider: provider,
+            collisdeterministic: true, collencoding: -1, collcollate: locale, collctype: locale,
+        }
+    };
+    [(DEFAULT_COLLATION, "default", "d"), (C_COLLATION, "C", "c"), (951, "POSIX", "c")].map(of).into()
+}
+
 /// The rights on a system schema.
 fn of_system() -> Rights {
     let grant = |grantee, privileges| Grant { grantee, grantor: OWNER_OID, privileges, grantable: Privileges::NONE };
@@ -238,7 +270,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: false, relhastriggers: is_table && !table.triggers.is_empty(), relhassubclass: false, relrowsecurity: false,
+        relhasrules: is_table && table.view.is_some(), relhastriggers: is_table && has_triggers(catalog, table), relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
@@ -405,13 +437,13 @@ fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
     for table in catalog.tables() {
         for (number, column) in (1_i64..).zip(&table.columns) {
             if let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) {
-                let oid = (i64::from(table.oid) << 16) | number;
+                let oid = dependences::default_number(table.oid, number);
                 rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: catalog.shown(default) });
             }
         }
         for own in &table.generated {
             let number = own.column as i64 + 1;
-            let oid = (i64::from(table.oid) << 16) | number;
+            let oid = dependences::default_number(table.oid, number);
             let text = own.expression.sql(table, SqlStyle::Complete);
             rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: catalog.shown(&text) });
         }

@@ -14,6 +14,7 @@ mod damage;
 mod disks;
 mod domains;
 mod drivers;
+mod dumps;
 mod encryption;
 mod failures;
 mod harness;

@@ -165,7 +165,6 @@ SELECT a FROM s WHERE c = 'x' ORDER BY a;
 SELECT a FROM s WHERE j @> '{"a": 1}' ORDER BY a;
 SELECT a FROM s WHERE 3 = ANY (ar) ORDER BY a;
 SELECT indexname::text, indexdef FROM pg_indexes WHERE tablename = 's' ORDER BY 1;
---! missing: int2vector as text
 SELECT c.relname::text, am.amname::text, i.indnatts, i.indnkeyatts, i.indisunique, i.indkey::text, i.indoption::text, pg_get_expr(i.indexprs, i.indrelid), pg_get_expr(i.indpred, i.indrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam WHERE i.indrelid IN ('s'::regclass, 't'::regclass, 'o'::regclass) ORDER BY 1;
 SELECT c.relname::text, pg_get_indexdef(c.oid, 0, true), pg_get_indexdef(c.oid, 1, true), pg_get_indexdef(c.oid, 2, false) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid IN ('s'::regclass, 't'::regclass, 'o'::regclass) ORDER BY 1;
 SELECT c.relname::text, a.attnum, a.attname::text, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid IN ('t'::regclass, 'o'::regclass) ORDER BY 1, 2;

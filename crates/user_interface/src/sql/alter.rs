@@ -53,8 +53,14 @@ impl Planner<'_> {
     /// What is altered: a table, or a view where what is done can be done to it. Errors: 42P01, 42809.
     fn altered(&self, operation: &AlterTableOperation, name: &str) -> Result<Arc<TableSchema>> {
         let known = self.catalog.tables.get(name).map(|known| &known.table);
-        let Some(view) = known.filter(|known| known.query().is_some()) else { return self.table(name) };
+        let is_view = |known: &&Arc<TableSchema>| known.query().is_some() || known.sequence.is_some();
+        let Some(view) = known.filter(is_view) else { return self.table(name) };
         let action = match operation {
+            AlterTableOperation::RenameColumn { .. } if view.sequence.is_some() => {
+                let message = format!("cannot rename columns of relation \"{name}\"");
+                let detail = "This operation is not supported for sequences.".to_owned();
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_detail(detail));
+            }
             AlterTableOperation::RenameTable { .. }
             | AlterTableOperation::RenameColumn { .. }
             | AlterTableOperation::OwnerTo { .. } => return Ok(view.clone()),
@@ -102,6 +108,10 @@ impl Planner<'_> {
             }
             AlterTableOperation::RenameTable { table_name } => {
                 let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) = table_name;
+                if to.sequence.is_some() {
+                    self.check_create(&to.name)?;
+                    return self.rename_sequence(&to, &names::own_relation(name)?);
+                }
                 return self.rename_table(to, names::own_relation(name)?);
             }
             AlterTableOperation::AlterColumn { column_name, op } => {

@@ -79,7 +79,9 @@ impl Planner<'_> {
                 CommentTarget::new(CommentTarget::ROLES, role.oid)
             }
         };
-        let entry = comment.text.as_ref().map(|text| CatalogEntry::Comment(text.as_str().into()));
+        // `public` has a comment by itself, so one that is taken away is kept as empty.
+        let text = comment.text.as_deref().or_else(|| (target == CommentTarget::PUBLIC).then_some(""));
+        let entry = text.map(|text| CatalogEntry::Comment(text.into()));
         if entry.is_some() || self.catalog.comments.contains_key(&target) {
             self.write(CatalogEntry::comment_key(target), entry);
         }

@@ -11,7 +11,7 @@ use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
-use messages::namespace::{self, PUBLIC, PUBLIC_OID};
+use messages::namespace;
 use messages::privilege::{DefaultGrants, Grants, MadeKind, Privileges, Rights};
 use messages::role::RoleSchema;
 use privileges::Kind;
@@ -38,11 +38,12 @@ fn is_same(one: &Grants, other: &Grants) -> bool {
 
 impl Planner<'_> {
     pub(super) fn alter_defaults(&mut self, statement: &DefaultPrivileges, facts: &Facts) -> Result<()> {
+        let mut schemas = Vec::new();
         for name in &statement.in_schemas {
-            self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
-            if name != PUBLIC {
-                return Err(SqlError::unsupported("default privileges in another schema than public"));
-            }
+            schemas.push(Some(self.catalog.namespace(name).ok_or_else(|| no_schema(name))?.oid));
+        }
+        if schemas.is_empty() {
+            schemas.push(None);
         }
         let grantees = self.grantees(&statement.granting.grantees, facts)?;
         let mut roles = Vec::new();
@@ -57,7 +58,10 @@ impl Planner<'_> {
             roles.push(find(&self.catalog, &Named::Own("current_user"), facts)?);
         }
         for role in roles {
-            let changed = with_defaults(&role, statement, &grantees)?;
+            let mut changed = RoleSchema::clone(&role);
+            for schema in &schemas {
+                changed = with_defaults(&changed, statement, *schema, &grantees)?;
+            }
             write(self, changed);
         }
         Ok(())
@@ -66,13 +70,12 @@ impl Planner<'_> {
     /// The rights of what the session's role makes under this name.
     pub(super) fn new_rights(&self, kind: Kind, name: &str) -> Rights {
         let role = &self.standing.role;
-        let of = |in_schema: bool| {
-            let known =
-                |defaults: &&DefaultGrants| Some(defaults.kind) == made_kind(kind) && defaults.in_schema == in_schema;
+        let of = |schema: Option<u32>| {
+            let known = |defaults: &&DefaultGrants| Some(defaults.kind) == made_kind(kind) && defaults.schema == schema;
             role.defaults.iter().find(known).map(|defaults| defaults.grants.clone())
         };
         let own = Rights::of(role.oid);
-        let (everywhere, in_schema) = (of(false), of(true).filter(|_| namespace::of(name) == PUBLIC_OID));
+        let (everywhere, in_schema) = (of(None), of(Some(namespace::of(name))));
         if everywhere.is_none() && in_schema.is_none() {
             return own;
         }
@@ -85,6 +88,17 @@ impl Planner<'_> {
             grants = changed(&grants, role.oid, &change, Behavior::Cascade).unwrap_or(grants);
         }
         if is_same(&grants, &base) { own } else { Rights { grants: Some(grants), ..own } }
+    }
+
+    /// What is granted in a schema goes with it.
+    pub(super) fn drop_defaults_in(&mut self, schema: u32) {
+        for role in self.catalog.all_roles() {
+            if role.defaults.iter().any(|defaults| defaults.schema == Some(schema)) {
+                let mut after = RoleSchema::clone(&role);
+                after.defaults.retain(|defaults| defaults.schema != Some(schema));
+                write(self, after);
+            }
+        }
     }
 
     /// DROP OWNED takes a role's own defaults away, and the role out of those of others.
@@ -105,16 +119,21 @@ impl Planner<'_> {
 }
 
 /// A role with its defaults after the statement. Errors: 2BP01, 0LP01.
-fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u32]) -> Result<RoleSchema> {
-    let (granting, in_schema) = (&statement.granting, &!statement.in_schemas.is_empty());
+fn with_defaults(
+    role: &RoleSchema,
+    statement: &DefaultPrivileges,
+    schema: Option<u32>,
+    grantees: &[u32],
+) -> Result<RoleSchema> {
+    let granting = &statement.granting;
     let unsupported = || SqlError::unsupported("default privileges on what is no table, sequence or function");
     let (kind, _) = granting.on.first().map(Object::kind).ok_or_else(unsupported)?;
     let made = made_kind(kind).ok_or_else(unsupported)?;
     let named = granting.privileges.iter().fold(Privileges::NONE, |all, (privilege, _)| all | *privilege);
     let privileges = if granting.all.is_some() { kind.privileges() } else { named };
     let mut after = role.clone();
-    let at = after.defaults.iter().position(|known| known.kind == made && known.in_schema == *in_schema);
-    let base = base(kind, *in_schema, role.oid);
+    let at = after.defaults.iter().position(|known| known.kind == made && known.schema == schema);
+    let base = base(kind, schema.is_some(), role.oid);
     let mut grants = at.map_or_else(|| base.clone(), |at| after.defaults.remove(at).grants);
     for grantee in grantees {
         let only = |wanted: bool| if wanted { privileges } else { Privileges::NONE };
@@ -128,8 +147,8 @@ fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u
         grants = changed(&grants, role.oid, &change, granting.behavior).map_err(refused)?;
     }
     if !is_same(&grants, &base) {
-        after.defaults.push(DefaultGrants { kind: made, in_schema: *in_schema, grants });
-        after.defaults.sort_by_key(|known| (known.kind, known.in_schema));
+        after.defaults.push(DefaultGrants { kind: made, schema, grants });
+        after.defaults.sort_by_key(|known| (known.kind, known.schema));
     }
     Ok(after)
 }

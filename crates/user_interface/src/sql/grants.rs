@@ -423,7 +423,7 @@ pub(super) fn arguments(words: &mut Words) -> Result<Option<Vec<Type>>> {
             continue;
         }
         if !spelled.is_empty() {
-            types.push(argument(&spelled)?);
+            types.extend(argument(&spelled)?);
             spelled.clear();
         } else if token == Token::Comma || !types.is_empty() {
             return Err(words.error());
@@ -434,11 +434,16 @@ pub(super) fn arguments(words: &mut Words) -> Result<Option<Vec<Type>>> {
     }
 }
 
-fn argument(spelled: &[String]) -> Result<Type> {
-    let spelled = match spelled.first().map(|word| word.to_ascii_lowercase()) {
-        Some(word) if word == "in" && spelled.len() > 1 => &spelled[1..],
-        _ => spelled,
-    };
+/// The type of an argument, `[mode] [name] [mode] type`; `None` for one that is only given back.
+fn argument(spelled: &[String]) -> Result<Option<Type>> {
+    let mode = |word: &String| ["in", "out", "inout"].into_iter().find(|mode| word.eq_ignore_ascii_case(mode));
+    let at = (0..2).find(|place| spelled.len() > place + 1 && mode(&spelled[*place]).is_some());
+    let Some(at) = at else { return typed(spelled).map(Some) };
+    let known = typed(&[&spelled[..at], &spelled[at + 1..]].concat())?;
+    Ok(if mode(&spelled[at]) == Some("out") { None } else { Some(known) })
+}
+
+fn typed(spelled: &[String]) -> Result<Type> {
     let whole = spelled.join(" ");
     match whole.parse::<Type>() {
         Ok(known) => Ok(known),

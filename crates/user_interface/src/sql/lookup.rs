@@ -40,6 +40,8 @@ pub struct NameLookup<'a> {
     makes_temporary: bool,
     /// Schemas that the path would have if they were there and open, and how many of it come before each.
     left_out: Vec<(usize, String)>,
+    /// Whether a name may mean what is still to be made.
+    is_ahead: bool,
     /// Catalog rows that decided what names mean, beside those of what they mean.
     relied: RefCell<BTreeSet<Key>>,
 }
@@ -79,8 +81,14 @@ impl<'a> NameLookup<'a> {
             temporary: facts.temporary.schema,
             makes_temporary: makes_temporary(setting),
             left_out,
+            is_ahead: false,
             relied: RefCell::default(),
         }
+    }
+
+    /// The same where names mean what will be there: a name that nothing has is one in its schema, or in the first of the path.
+    pub fn ahead(self) -> NameLookup<'a> {
+        NameLookup { is_ahead: true, ..self }
     }
 
     /// Whether a name without a schema means the one in `public`, and there is no other schema.
@@ -166,7 +174,7 @@ impl<'a> NameLookup<'a> {
             }
             (Some(schema), name) => {
                 let known = namespace::within(name, self.schema(schema)?.oid);
-                match known == made || kind.is_in(self.catalog, &known) {
+                match self.is_ahead || known == made || kind.is_in(self.catalog, &known) {
                     true => Ok(known),
                     false => Ok(namespace::within(&format!("{schema}.{name}"), NOWHERE)),
                 }
@@ -176,6 +184,9 @@ impl<'a> NameLookup<'a> {
 
     /// A name that nothing has: errors show the one that was written.
     fn absent(&self, name: &str) -> String {
+        if let Some(first) = self.path.first().filter(|_| self.is_ahead) {
+            return namespace::within(name, *first);
+        }
         match self.path.contains(&PUBLIC_OID) {
             true => name.to_owned(),
             false => namespace::within(name, NOWHERE),
@@ -205,6 +216,12 @@ impl<'a> NameLookup<'a> {
             if self.catalog.procedures.get(&known).is_some_and(|(known, _)| known.function.is_some()) {
                 return Ok(Some(known));
             }
+        }
+        let of_user = schema.filter(|schema| self.is_ahead && !is_system_schema(schema));
+        if let Some(namespace) = of_user.and_then(|schema| self.catalog.namespace(schema))
+            && extensions::provider(bare).is_none()
+        {
+            return Ok(Some(namespace::within(name, namespace.oid)));
         }
         if extensions::provider(bare).is_none() || schema.is_some_and(is_system_schema) {
             return Ok(None);

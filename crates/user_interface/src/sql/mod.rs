@@ -50,6 +50,7 @@ mod generated;
 pub mod given;
 pub mod granting;
 pub mod grants;
+pub mod identities;
 mod implication;
 mod indexes;
 pub mod insert;

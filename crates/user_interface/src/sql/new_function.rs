@@ -2,7 +2,7 @@
 
 use crate::sql::names;
 use messages::Timestamp;
-use messages::schema::{Catalog, ProcedureSchema, RoutineResult};
+use messages::schema::{Catalog, FunctionSchema, ProcedureSchema, RoutineResult};
 use std::sync::Arc;
 
 /// A function that is to be made.
@@ -12,13 +12,16 @@ pub struct NewFunction {
     pub schema: ProcedureSchema,
     /// OR REPLACE.
     pub replace: bool,
+    /// Whether it has to have a meaning by now (`check_function_bodies`). If not, whoever calls it finds out.
+    pub is_tried: bool,
 }
 
 impl NewFunction {
     /// A query that has a meaning if the function and its defaults have one.
     pub fn trial(&self) -> Arc<str> {
         // Nothing calls a function of triggers but triggers.
-        if self.schema.function.as_ref().is_some_and(|known| matches!(known.result, RoutineResult::Trigger)) {
+        let is_trigger = |known: &FunctionSchema| matches!(known.result, RoutineResult::Trigger);
+        if !self.is_tried || self.schema.function.as_ref().is_some_and(is_trigger) {
             return "SELECT NULL".into();
         }
         let defaults = self.schema.function.as_ref().map_or(0, |function| function.defaults.len());

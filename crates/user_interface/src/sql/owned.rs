@@ -89,9 +89,10 @@ impl Planner<'_> {
         }
     }
 
-    /// ALTER TABLE ... OWNER TO.
+    /// ALTER TABLE ... OWNER TO. Errors: 0A000 for a sequence that a column owns.
     pub(super) fn give_table(&mut self, table: TableSchema, new: &RoleSchema) -> Result<()> {
         if table.rights.owner != new.oid {
+            self.check_is_unowned(&table)?;
             self.check_gives(new, Some(&table.name))?;
             for sequence in self.owned(table.oid, None) {
                 self.write_owned_table(TableSchema::clone(&sequence), new.oid);
@@ -99,6 +100,16 @@ impl Planner<'_> {
             self.write_owned_table(table, new.oid);
         }
         Ok(())
+    }
+
+    fn check_is_unowned(&self, sequence: &TableSchema) -> Result<()> {
+        let Some((owner, _)) = sequence.sequence.as_deref().and_then(|known| known.owned_by) else { return Ok(()) };
+        let owner = self.catalog.tables.values().find(|known| known.table.oid == owner);
+        let shown = owner.map_or("", |known| namespace::bare(&known.table.name));
+        let name = namespace::bare(&sequence.name);
+        let message = format!("cannot change owner of sequence \"{name}\"");
+        let detail = format!("Sequence \"{name}\" is linked to table \"{shown}\".");
+        Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail))
     }
 
     fn write_owned_table(&mut self, mut table: TableSchema, owner: u32) {
@@ -161,9 +172,13 @@ impl Planner<'_> {
                 check_database(name, facts)?;
                 self.give_place(Place::Database, name, &new)?;
             }
+            Object::Sequence(name) => {
+                let sequence = self.sequence(name)?;
+                self.check_owns(&sequence.rights, "sequence", name, OwnerReach::Object)?;
+                self.give_table(TableSchema::clone(&sequence), &new)?;
+            }
             Object::Table(_)
             | Object::AllTables(_)
-            | Object::Sequence(_)
             | Object::AllSequences(_)
             | Object::Type(_)
             | Object::Domain(_)
@@ -432,7 +447,8 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
                 MadeKind::Sequence => "sequences",
                 MadeKind::Procedure => "functions",
             };
-            let place = if defaults.in_schema { " in schema public" } else { "" };
+            let schema = defaults.schema.and_then(|schema| catalog.namespace_numbered(schema));
+            let place = schema.map_or(String::new(), |schema| format!(" in schema {}", schema.name));
             let what = format!("default privileges on new {kind} belonging to role {}{place}", other.name);
             if other.oid == role {
                 found.push((826, other.oid, format!("owner of {what}")));

@@ -15,6 +15,12 @@ pub(super) fn parse_owner(words: &mut Words) -> Result<Option<RoleStatement>> {
         ahead.advance();
         let Ok(name) = object_name(&mut ahead) else { return Ok(None) };
         Object::Procedure(word, name, arguments(&mut ahead)?)
+    } else if ahead.skip(&["sequence"]) {
+        if ahead.skip(&["if"]) {
+            return Ok(None);
+        }
+        let Ok(name) = object_name(&mut ahead) else { return Ok(None) };
+        Object::Sequence(name)
     } else if ahead.skip(&["schema"]) {
         Object::Schema(ahead.name()?)
     } else if ahead.skip(&["database"]) {

@@ -105,6 +105,7 @@ impl RoleStatement {
             }
             RoleStatement::Owner(Object::Schema(_), _) => "ALTER SCHEMA",
             RoleStatement::Owner(Object::Database(_), _) => "ALTER DATABASE",
+            RoleStatement::Owner(Object::Sequence(_), _) => "ALTER SEQUENCE",
             RoleStatement::Owner(Object::Procedure("function", ..), _) => "ALTER FUNCTION",
             RoleStatement::Owner(Object::Procedure("routine", ..), _) => "ALTER ROUTINE",
             RoleStatement::Owner(..) => "ALTER PROCEDURE",

@@ -221,6 +221,7 @@ impl Planner<'_> {
             self.drop_extension(&known, true, facts)?;
         }
         self.drop_contents(schema)?;
+        self.drop_defaults_in(schema.oid);
         let others = self.notices.split_off(told);
         let others = others.iter().flat_map(|notice| match &notice.detail {
             Some(detail) => detail.lines().map(str::to_owned).collect(),

@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::{OwnerReach, denied_for};
+use crate::sql::identities::IdentityStatement;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::parse;
@@ -37,6 +38,8 @@ pub enum SequenceStatement {
     Alter(String, bool, Options),
     /// ALTER SEQUENCE ... RENAME TO; true: IF EXISTS.
     Rename(String, bool, String),
+    /// ALTER TABLE about an identity column.
+    Identity(IdentityStatement),
 }
 
 impl SequenceStatement {
@@ -45,6 +48,7 @@ impl SequenceStatement {
         match self {
             SequenceStatement::Create(..) => "CREATE SEQUENCE",
             SequenceStatement::Alter(..) | SequenceStatement::Rename(..) => "ALTER SEQUENCE",
+            SequenceStatement::Identity(_) => "ALTER TABLE",
         }
     }
 
@@ -70,6 +74,7 @@ impl SequenceStatement {
                 let to = namespace::beside(&name, to);
                 SequenceStatement::Rename(name, *if_exists, to)
             }
+            SequenceStatement::Identity(statement) => SequenceStatement::Identity(statement.qualified(lookup)?),
         })
     }
 
@@ -78,6 +83,9 @@ impl SequenceStatement {
         let (name, to) = match self {
             SequenceStatement::Create(name, ..) | SequenceStatement::Alter(name, ..) => (name, None),
             SequenceStatement::Rename(name, _, to) => (name, Some(to)),
+            SequenceStatement::Identity(statement) => {
+                return statement.names().flat_map(|name| lookup.keys(NameKind::Relation, name)).collect();
+            }
         };
         let names = [name].into_iter().chain(to);
         names.flat_map(|name| lookup.keys(NameKind::Relation, name)).collect()
@@ -114,9 +122,6 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<SequenceStatement> 
     if words.skip(&["rename"]) {
         words.expect("to")?;
         return Ok(SequenceStatement::Rename(name, conditional, words.name()?));
-    }
-    if words.peek_is("owner") {
-        return Err(SqlError::unsupported("ALTER SEQUENCE ... OWNER TO"));
     }
     if words.peek_is("set") {
         return Err(SqlError::unsupported("ALTER SEQUENCE ... SET"));
@@ -165,6 +170,7 @@ pub fn plan(
                 planner.rename_sequence(&sequence, to)?;
             }
         }
+        SequenceStatement::Identity(statement) => planner.change_identity(statement)?,
     }
     Ok(planner.finish())
 }
@@ -324,7 +330,7 @@ impl Planner<'_> {
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value: SequenceValue::First });
     }
 
-    fn set_sequence(&mut self, sequence: &TableSchema, schema: SequenceSchema, value: SequenceValue) {
+    pub(super) fn set_sequence(&mut self, sequence: &TableSchema, schema: SequenceSchema, value: SequenceValue) {
         let table = TableSchema { sequence: Some(Box::new(schema)), ..sequence.clone() };
         self.write_table(table.clone());
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value });

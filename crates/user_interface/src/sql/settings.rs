@@ -311,6 +311,11 @@ impl Settings {
         self.given("default_transaction_isolation").and_then(|name| TransactionLevel::of_name(name)).unwrap_or_default()
     }
 
+    /// Whether a new function is tried: programs that load a dump make functions before what they read.
+    pub fn checks_bodies(&self) -> bool {
+        self.value("check_function_bodies") == "on"
+    }
+
     /// Whether texts are QUEL. Asked at every one of them.
     pub fn speaks_quel(&self) -> bool {
         self.given("raid.query_language").is_some_and(|value| value == "quel")

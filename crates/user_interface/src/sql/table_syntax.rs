@@ -42,11 +42,16 @@ pub(super) fn as_selections(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Resu
         return Ok(());
     }
     let all = std::mem::take(tokens);
+    let mut last = None;
     for (at, token) in all.into_iter().enumerate() {
         if found.next_if_eq(&at).is_none() {
-            tokens.push(token);
+            // No table inherits from another.
+            if last.is_none_or(|last| last + 1 != at) || !is(Some(&token), "only") {
+                tokens.push(token);
+            }
             continue;
         }
+        last = Some(at);
         let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
         tokens.extend(words.map(|word| TokenWithSpan { token: word, span: token.span }));
     }
@@ -129,7 +134,7 @@ mod tests {
     fn only_queries_become_selections() {
         for (text, wanted) in [
             ("table t", "SELECT * FROM t"),
-            ("table only s.t", "SELECT * FROM only s . t"),
+            ("table only s.t", "SELECT * FROM s . t"),
             ("table t order by 1", "SELECT * FROM t order by 1"),
             ("(table t) union all table u", "( SELECT * FROM t ) union all SELECT * FROM u"),
             ("with w as (table t) table w", "with w as ( SELECT * FROM t ) SELECT * FROM w"),

@@ -1,7 +1,7 @@
 //! Functions of users: CREATE FUNCTION, DROP FUNCTION, and what statements that call them rely on and need (PostgreSQL's manual, 38.5).
 //!
-//! One in SQL is a query with parameters; the query processor runs it where it is called. One in PL/pgSQL is a routine, which the session runs for the query. Invariants: what is kept as a function was found to have a meaning; names
-//! in its query are what they meant to who made it; a name has one function.
+//! One in SQL is a query with parameters; the query processor runs it where it is called. One in PL/pgSQL is a routine, which the session runs for the query. Invariants: what is kept as a function was found to have a meaning, unless
+//! `check_function_bodies` was off; names in its query are what they meant to who made it; a name has one function.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PROCEDURE_PARAMETERS_MAX;
@@ -103,7 +103,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
     if is_plpgsql {
         routines::check(&schema, context)?;
     }
-    Ok(NewFunction { schema, replace: create.or_replace })
+    Ok(NewFunction { schema, replace: create.or_replace, is_tried: context.facts.settings.checks_bodies() })
 }
 
 /// What stands in the parentheses behind a function's name.
@@ -248,6 +248,7 @@ fn body(text: String, context: &Context) -> Result<(String, String)> {
         return Err(SqlError::unsupported("a function that makes tables or cursors"));
     }
     let lookup = NameLookup::new(context.all, context.facts);
+    let lookup = if context.facts.settings.checks_bodies() { lookup } else { lookup.ahead() };
     let query = tree.with(|statement| {
         let known = qualified(statement, &lookup).map_err(anywhere)?;
         let statement = known.as_ref().unwrap_or(statement);

@@ -8,6 +8,7 @@ use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::do_syntax::{self, DoStatement};
 use crate::sql::grants;
+use crate::sql::identities;
 use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lock_table_syntax::{self, TableLocking};
 use crate::sql::lookup::{NameKind, NameLookup};
@@ -238,8 +239,19 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
     if let Some(statement) = type_syntax::parse(first, words)? {
         return Ok(Some(Utility::Types(Box::new(statement))));
     }
+    if first == "alter"
+        && words.peek_is("sequence")
+        && let Some(given) = owner_syntax::parse_owner(words)?
+    {
+        return Ok(Some(Utility::Roles(Box::new(given))));
+    }
     if matches!(first, "create" | "alter") && sequences::begins(words) {
         return Ok(Some(Utility::Sequence(Box::new(sequences::parse(first, words)?))));
+    }
+    if first == "alter"
+        && let Some(statement) = identities::parse(words)?
+    {
+        return Ok(Some(Utility::Sequence(Box::new(SequenceStatement::Identity(statement)))));
     }
     let statement = match first {
         "grant" | "revoke" => Some(role_syntax::parse_grant(first == "grant", words)?),

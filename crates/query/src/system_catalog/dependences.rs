@@ -1,0 +1,107 @@
+//! What an object is made of, as `pg_depend` and `pg_rewrite` show it: dump programs take their order from it.
+
+use super::rows::{Row, row};
+use super::{SystemCatalog, quoted};
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement, Visit, Visitor};
+use messages::schema::{CommentTarget, TableSchema};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Identifiers of catalogs.
+const PG_ATTRDEF: u32 = 2604;
+const PG_REWRITE: u32 = 2618;
+const PG_TRIGGER: u32 = 2620;
+const PG_PROC: u32 = 1255;
+
+/// The object identifier of the default of a column, counted from 1. A table has fewer than 2,048 columns.
+pub(super) fn default_number(table: u32, column: i64) -> u32 {
+    table.wrapping_mul(1 << 11).wrapping_add(column as u32)
+}
+
+fn dependence(of: (u32, u32), on: (u32, u32, i64), kind: &str) -> Row {
+    row! {
+        classid: of.0, objid: of.1, objsubid: 0, refclassid: on.0, refobjid: on.1, refobjsubid: on.2, deptype: kind,
+    }
+}
+
+/// Defaults on their columns and on the sequences that they draw from.
+pub(super) fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
+    const CLASS: u32 = CommentTarget::RELATIONS;
+    let sequences: Vec<(u32, String)> = catalog
+        .sequences()
+        .map(|(table, _)| (table.oid, format!("'{}'", quoted(&table.name).replace('\'', "''"))))
+        .collect();
+    let mut rows = Vec::new();
+    for table in catalog.plain_tables() {
+        for (number, column) in (1_i64..).zip(&table.columns) {
+            let own = (PG_ATTRDEF, default_number(table.oid, number));
+            let default = column.default.as_deref().filter(|_| column.identity.is_none());
+            if default.is_some() || table.generated_column(number as usize - 1).is_some() {
+                rows.push(dependence(own, (CLASS, table.oid, number), "a"));
+            }
+            let Some(default) = default.filter(|default| default.contains("nextval")) else { continue };
+            let drawn = sequences.iter().filter(|(_, name)| default.contains(name.as_str()));
+            rows.extend(drawn.map(|(oid, _)| dependence(own, (CLASS, *oid, 0), "n")));
+        }
+    }
+    rows
+}
+
+/// Triggers on their tables and functions.
+pub(super) fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.plain_tables() {
+        for trigger in &table.triggers {
+            let own = (PG_TRIGGER, trigger.oid);
+            rows.push(dependence(own, (CommentTarget::RELATIONS, table.oid, 0), "a"));
+            rows.push(dependence(own, (PG_PROC, trigger.function.1, 0), "n"));
+        }
+    }
+    rows
+}
+
+/// The rules of views on the views and on what these read. A rule has the number of its view.
+pub(super) fn of_views(catalog: &SystemCatalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for view in views(catalog) {
+        let own = (PG_REWRITE, view.oid);
+        rows.push(dependence(own, (CommentTarget::RELATIONS, view.oid, 0), "i"));
+        let read = view.query().map(|text| read_by(text)).unwrap_or_default();
+        let found = read.iter().filter_map(|name| catalog.catalog().tables.get(name));
+        rows.extend(found.map(|known| dependence(own, (CommentTarget::RELATIONS, known.table.oid, 0), "n")));
+    }
+    rows
+}
+
+fn views(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
+    catalog.tables().filter(|table| table.query().is_some())
+}
+
+/// Names of the relations in a query's text, as the catalog has them.
+fn read_by(text: &str) -> BTreeSet<String> {
+    struct Names(BTreeSet<String>);
+    impl Visitor for Names {
+        type Break = ();
+        fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+            self.0.insert(crate::rewrite::last_part(name));
+            ControlFlow::Continue(())
+        }
+    }
+    let Ok(tree) = sql_syntax::statement(text) else { return BTreeSet::new() };
+    tree.with(|tree: &Statement| {
+        let mut names = Names(BTreeSet::new());
+        let _ = tree.visit(&mut names);
+        names.0
+    })
+}
+
+/// The rows of `pg_rewrite`.
+pub(super) fn rules(catalog: &SystemCatalog) -> Vec<Row> {
+    let rule = |view: &TableSchema| {
+        row! {
+            oid: view.oid, rulename: "_RETURN", ev_class: view.oid, ev_type: "1", ev_enabled: "O", is_instead: true,
+            ev_qual: "", ev_action: "",
+        }
+    };
+    views(catalog).map(rule).collect()
+}
