@@ -7,6 +7,7 @@ use crate::program::ResultColumn;
 use crate::role::BOOTSTRAP_OID;
 use crate::schema::{Catalog, CatalogVersions};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::sync::Arc;
 use values::{Type, Value, Zone};
 
@@ -36,6 +37,39 @@ pub struct SessionFacts {
     pub settings: Arc<[(String, String)]>,
     /// The number of the schema of its temporary objects, if it has one.
     pub temporary: Option<u32>,
+    /// The process id that stands for it: what `pg_backend_pid()` says.
+    pub process: i32,
+    /// What the sessions of its site are doing, for a statement that asks (`pg_stat_activity`).
+    pub activity: Arc<[SessionActivity]>,
+}
+
+/// What a session is doing. Times are in microseconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionActivity {
+    /// The process id that stands for it.
+    pub process: i32,
+    /// The name of the role that logged in.
+    pub user: String,
+    /// Its number.
+    pub role: u32,
+    /// The database's name.
+    pub database: String,
+    /// What the client calls itself.
+    pub application: String,
+    /// Where the client is.
+    pub address: Option<IpAddr>,
+    /// When it was let in.
+    pub began_micros: i64,
+    /// When its transaction began, if one is open.
+    pub transaction_micros: Option<i64>,
+    /// When its last statement began.
+    pub statement_micros: Option<i64>,
+    /// When it came into its state.
+    pub changed_micros: i64,
+    /// PostgreSQL's name of its state.
+    pub state: String,
+    /// Its last statement.
+    pub statement: Arc<str>,
 }
 
 impl SessionFacts {

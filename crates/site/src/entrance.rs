@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use user_interface::Doorkeeper;
+use user_interface::{ActivityBoard, Doorkeeper};
 
 /// What PostgreSQL's clients call their protocol when they begin with TLS at once (RFC 7301).
 pub(crate) const PROTOCOL: &[u8] = b"postgresql";
@@ -28,6 +28,7 @@ pub(crate) struct Entrance {
     config: Clients,
     sql: SocketAddr,
     doorkeeper: Arc<Doorkeeper>,
+    activity: Arc<ActivityBoard>,
     tls: Mutex<Option<Arc<Tls>>>,
     events: EventLog,
 }
@@ -54,7 +55,7 @@ impl Entrance {
             Mutex::new(tls.map(Arc::new)),
             EventLog::open(config.id, config.audit_log.as_deref(), config.log_min_duration_statement)?,
         );
-        Ok(Arc::new(Entrance { config: clients, sql, doorkeeper, tls, events }))
+        Ok(Arc::new(Entrance { config: clients, sql, doorkeeper, activity: Arc::default(), tls, events }))
     }
 
     /// Reads rules and certificates again. Sessions that are up stay.
@@ -67,6 +68,11 @@ impl Entrance {
             }
             Err(error) => tracing::error!(error, "rules and certificates for clients stay as they were"),
         }
+    }
+
+    /// What its sessions are doing.
+    pub(crate) fn activity(&self) -> Arc<ActivityBoard> {
+        self.activity.clone()
     }
 
     pub(crate) fn doorkeeper(&self) -> Arc<Doorkeeper> {

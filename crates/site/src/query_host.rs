@@ -313,7 +313,7 @@ impl QueryJob {
                 Ok(())
             }
             QueryRequest::Explain { sql, catalog, session } => {
-                let execution = self.execution(Vec::new(), clock::wall_micros() as i64);
+                let execution = self.execution(Vec::new(), clock::wall_micros() as i64, session.process);
                 let explained = move |processor: &Processor| {
                     let planned = processor.plan(&catalog, &session, &sql, &[])?;
                     processor.explain(&planned, &execution)
@@ -326,7 +326,7 @@ impl QueryJob {
             QueryRequest::Run(run) => {
                 let Run { sql, parameters, parameter_types, columns, catalog, relies_on, query, session, time_micros } =
                     *run;
-                let execution = self.execution(parameters, time_micros);
+                let execution = self.execution(parameters, time_micros, session.process);
                 let ready = move |processor: &Processor, planned: Prepared| {
                     if !same_columns(&planned.columns, &columns) {
                         return Ok(None);
@@ -413,14 +413,14 @@ impl QueryJob {
     }
 
     /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
-    fn execution(&self, parameters: Vec<Value>, time_micros: i64) -> Execution {
+    fn execution(&self, parameters: Vec<Value>, time_micros: i64, process: i32) -> Execution {
         let random_key = self.random.draw();
         Execution {
             parameters,
             random_key,
             now: time_micros - EPOCH_2000_MICROS,
             seed: clock::wall_micros(),
-            backend_pid: (self.session.0 & 0x7fff_ffff) as i32,
+            backend_pid: process,
         }
     }
 

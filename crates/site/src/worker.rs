@@ -223,6 +223,7 @@ impl Worker {
             clock::wall_micros() ^ ((number as u64) << 56),
         );
         interface.doorkeeper = entrance.doorkeeper();
+        interface.activity = entrance.activity();
         interface.method = config.method.into();
         interface.level = config.default_transaction_isolation;
         interface.counters = shared.counters_of(number);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what all user interfaces of a process share is the same in each one's.
 
+use crate::activity::ActivityBoard;
 use crate::counters::InterfaceCounters;
 use crate::events::EventSelection;
 use crate::session::doorkeeper::Doorkeeper;
@@ -27,6 +28,8 @@ pub struct Config {
     pub seed: u64,
     /// Who lets clients in: one for all user interfaces of a process.
     pub doorkeeper: Arc<Doorkeeper>,
+    /// What their sessions are doing, likewise.
+    pub activity: Arc<ActivityBoard>,
     /// The concurrency-control method that the site runs as long as none is set.
     pub method: Method,
     /// At which level transactions execute that ask for none.
@@ -48,6 +51,7 @@ impl Config {
             process_base,
             seed,
             doorkeeper: Doorkeeper::trusting(seed),
+            activity: Arc::default(),
             method: Method::default(),
             level: TransactionLevel::default(),
             counters: Arc::default(),

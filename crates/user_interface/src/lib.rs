@@ -8,8 +8,9 @@
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
 //! * [`locks`]: advisory locks;
 //! * [`sql`]: text to programs, queries and schema changes;
-//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`events`]: what is noted; [`limits`]: every bound.
+//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`activity`]: what sessions are doing; [`events`]: what is noted; [`limits`]: every bound.
 
+pub mod activity;
 pub mod config;
 pub mod counters;
 pub mod errors;
@@ -21,6 +22,7 @@ pub mod session;
 pub mod sql;
 pub mod user_interface;
 
+pub use activity::ActivityBoard;
 pub use config::Config;
 pub use events::{EventKind, EventSelection, SessionEvent};
 pub use protocol::frontend::announces_long;

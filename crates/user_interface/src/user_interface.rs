@@ -347,6 +347,9 @@ impl UserInterface {
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
         let result = handle(&mut turn);
         turn.pump();
+        if turn.session.state() != turn.session.activity.as_ref().map(|shown| shown.state) {
+            turn.show_state();
+        }
         let after = session.standing();
         if before.phase == Phase::Startup && after.phase != Phase::Startup {
             self.unknown -= 1;

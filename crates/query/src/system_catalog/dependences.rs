@@ -47,6 +47,22 @@ pub(super) fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
     rows
 }
 
+/// Indexes that are of no constraint on their columns.
+pub(super) fn of_indexes(catalog: &SystemCatalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.plain_tables() {
+        for index in table.indexes.iter().filter(|index| !index.constraint) {
+            let keys = index.keys.iter().filter_map(|key| key.as_column());
+            let columns: BTreeSet<usize> = keys.chain(index.included.iter().copied()).collect();
+            rows.extend(columns.into_iter().map(|column| {
+                let on = (CommentTarget::RELATIONS, table.oid, column as i64 + 1);
+                dependence((CommentTarget::RELATIONS, index.oid), on, "a")
+            }));
+        }
+    }
+    rows
+}
+
 /// Triggers on their tables and functions.
 pub(super) fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();

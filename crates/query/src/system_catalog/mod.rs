@@ -41,8 +41,6 @@ use std::sync::{Arc, OnceLock};
 pub const OWNER_OID: u32 = messages::role::BOOTSTRAP_OID;
 /// Identifier of the schema `pg_catalog`.
 pub const PG_CATALOG_OID: u32 = 11;
-/// Identifier of the schema `public`.
-pub const PUBLIC_OID: u32 = 2200;
 /// What is said of it until something else is said.
 const PUBLIC_COMMENT: &str = "standard public schema";
 /// Identifier of the schema `information_schema`.

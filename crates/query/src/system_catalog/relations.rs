@@ -1,7 +1,7 @@
 //! The rows of `pg_catalog`.
 
 use super::definitions::{DEFINITIONS, Relation, SystemType};
-use super::rows::{Row, row};
+use super::rows::{Cell, Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts,
     dependences, grants, procedures, roles,
@@ -9,6 +9,8 @@ use super::{
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
+use messages::query::SessionActivity;
+use messages::role::READ_ALL_STATS_OID;
 use messages::schema::{
     CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, IndexKey, IndexKeyPart, IndexMethod, IndexSchema,
     MaterializedQuery, OnChange, Place, SequenceSchema, TableSchema,
@@ -19,7 +21,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 39] = [
+pub const FILLED: [&str; 40] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -50,6 +52,7 @@ pub const FILLED: [&str; 39] = [
     "pg_settings",
     "pg_shadow",
     "pg_shdescription",
+    "pg_stat_activity",
     "pg_tables",
     "pg_tablespace",
     "pg_timezone_abbrevs",
@@ -69,6 +72,8 @@ const HEAP: u32 = 2;
 const BTREE: u32 = 403;
 /// The collation that texts have unless they say otherwise.
 const DEFAULT_COLLATION: u32 = 100;
+/// Characters of a statement that are shown (PostgreSQL's `track_activity_query_size`, in bytes).
+const STATEMENT_CHARACTERS_MAX: usize = 1_023;
 /// The collation `C`.
 const C_COLLATION: u32 = 950;
 
@@ -95,7 +100,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_depend" => {
             let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
             let on_types = catalog.dependences_on_types();
-            let others = [dependences::of_defaults, dependences::of_triggers, dependences::of_views];
+            let others =
+                [dependences::of_defaults, dependences::of_indexes, dependences::of_triggers, dependences::of_views];
             let others = others.into_iter().flat_map(|rows| rows(catalog));
             of_sequences.chain(on_types).chain(catalog.dependences_of_extensions()).chain(others).collect()
         }
@@ -137,6 +143,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
             settings.into_iter().map(|(name, value)| setting(name, value)).collect()
         }
+        "pg_stat_activity" => activity(catalog),
         "pg_tables" => catalog.base_tables().map(|table| table_text(catalog, table)).collect(),
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
@@ -220,6 +227,30 @@ fn has_triggers(catalog: &SystemCatalog, table: &TableSchema) -> bool {
     !table.triggers.is_empty() || keys.any(|(child, _, parent)| child.oid == table.oid || parent.oid == table.oid)
 }
 
+/// The sessions of this site. What others say is for their own role, and for who may read all statistics.
+fn activity(catalog: &SystemCatalog) -> Vec<Row> {
+    let standing = catalog.standing();
+    let of = |known: &SessionActivity| {
+        let is_seen = standing.has(known.role) || standing.is_member(READ_ALL_STATS_OID);
+        let seen = |cell: Cell| if is_seen { cell } else { Cell::Null };
+        let waits = known.state.starts_with("idle");
+        let statement: String = known.statement.chars().take(STATEMENT_CHARACTERS_MAX).collect();
+        row! {
+            datid: DATABASE_OID, datname: known.database.as_str(), pid: i64::from(known.process), usesysid: known.role,
+            usename: known.user.as_str(), application_name: known.application.as_str(),
+            client_addr: seen(known.address.map(|address| address.to_string()).into()),
+            backend_start: seen(known.began_micros.into()),
+            xact_start: seen(known.transaction_micros.into()),
+            query_start: seen(known.statement_micros.into()), state_change: seen(known.changed_micros.into()),
+            wait_event_type: seen(waits.then_some("Client").into()), wait_event: seen(waits.then_some("ClientRead").into()),
+            state: seen(known.state.as_str().into()),
+            query: if is_seen { statement } else { "<insufficient privilege>".to_owned() },
+            backend_type: seen("client backend".into()),
+        }
+    };
+    catalog.session().activity.iter().map(of).collect()
+}
+
 /// The collations that there are: texts are ordered by their bytes.
 fn collations() -> Vec<Row> {
     let of = |(oid, name, provider): (u32, &str, &str)| {
@@ -270,7 +301,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: is_table && table.view.is_some(), relhastriggers: is_table && has_triggers(catalog, table), relhassubclass: false, relrowsecurity: false,
+        relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: is_table && has_triggers(catalog, table), relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,

@@ -3,6 +3,7 @@
 //! Every test has a cluster of its own in a folder that vanishes, on ports of its own; it waits for what it can observe, with a deadline, and
 //! ends only processes that it started. One cluster runs at a time, so that clusters do not take each other's processors.
 
+mod activity;
 mod advisory;
 mod answers;
 mod audit_log;

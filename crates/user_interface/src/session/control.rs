@@ -582,7 +582,7 @@ impl Turn<'_> {
         };
         execution.step = Step::Explain;
         self.session.work = Work::Statement(execution);
-        let (catalog, session) = (self.catalog(), self.session_facts(self.session.settings.now.zone()));
+        let (catalog, session) = (self.catalog(), self.session_facts(&sql, self.session.settings.now.zone()));
         self.query(QueryRequest::Explain { sql, catalog, session });
         Ok(())
     }

@@ -124,7 +124,7 @@ impl Turn<'_> {
             Plan::Function(new) => new.within(&self.catalog()),
             _ => self.catalog(),
         };
-        let session = self.session_facts(&prepared.zone);
+        let session = self.session_facts(&sql, &prepared.zone);
         self.query(QueryRequest::Describe { sql, parameters, catalog, session });
     }
 

@@ -2,13 +2,16 @@
 //!
 //! Invariant: each statement that is begun ends once, and each transaction that has executed one as well, in whatever way.
 
+use crate::activity::locked;
 use crate::counters::{AbortCause, SessionState, StatementKind};
 use crate::errors::SqlError;
 use crate::session::state::{Block, Cycle, Phase, Session, Work};
 use crate::session::turn::Turn;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::utility::Utility;
+use messages::query::SessionActivity;
 use messages::session::Failure;
+use std::sync::Arc;
 
 impl Turn<'_> {
     /// A statement begins.
@@ -17,6 +20,42 @@ impl Turn<'_> {
         uncounted.statement = Some((StatementKind::of(prepared), self.now.boot, prepared.text.clone()));
         if !std::mem::replace(&mut uncounted.transaction, true) {
             (uncounted.cause, uncounted.unknown) = (None, false);
+        }
+        let micros = self.micros();
+        if let Some(shown) = &mut self.session.activity {
+            shown.state = SessionState::Active;
+            let text = self.session.outlined.as_ref().unwrap_or(&prepared.text);
+            let mut activity = locked(&shown.entry);
+            activity.statement_micros = Some(micros);
+            activity.transaction_micros.get_or_insert(micros);
+            activity.statement = Arc::clone(text);
+            become_state(&mut activity, SessionState::Active, micros);
+        }
+    }
+
+    /// Everybody sees which state the session is in.
+    pub(crate) fn show_state(&mut self) {
+        let Some(state) = self.session.state().filter(|state| *state != SessionState::Starting) else { return };
+        let micros = self.micros();
+        let session = &mut *self.session;
+        let shown = session.activity.get_or_insert_with(|| {
+            self.shared.config.activity.enter(SessionActivity {
+                process: session.process,
+                user: session.user.clone(),
+                role: session.role,
+                database: session.database.clone(),
+                address: Some(session.login.peer.address),
+                began_micros: micros,
+                ..SessionActivity::default()
+            })
+        });
+        shown.state = state;
+        let application = session.settings.now.application();
+        let mut activity = locked(&shown.entry);
+        activity.transaction_micros = (state != SessionState::Idle).then_some(session.began_micros);
+        become_state(&mut activity, state, micros);
+        if activity.application != application {
+            application.clone_into(&mut activity.application);
         }
     }
 
@@ -82,6 +121,13 @@ impl Turn<'_> {
             self.session.block == Block::None || matches!(self.session.work, Work::Ending(_, true));
         self.note_cause(AbortCause::Disconnected);
         self.transaction_ended(false);
+    }
+}
+
+fn become_state(activity: &mut SessionActivity, state: SessionState, micros: i64) {
+    if activity.state != state.name() {
+        state.name().clone_into(&mut activity.state);
+        activity.changed_micros = micros;
     }
 }
 

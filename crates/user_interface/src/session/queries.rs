@@ -345,6 +345,7 @@ impl Turn<'_> {
         if self.session.routines.suspended() == 0 {
             self.session.queries += 1;
         }
+        let session = self.session_facts(&sql, &execution.prepared.zone);
         let run = Run {
             sql,
             parameters,
@@ -353,7 +354,7 @@ impl Turn<'_> {
             catalog: self.catalog(),
             relies_on: execution.prepared.rights.clone(),
             query: (!execution.prepared.writes).then_some(self.session.queries),
-            session: self.session_facts(&execution.prepared.zone),
+            session,
             time_micros: self.session.began_micros,
         };
         self.query(QueryRequest::Run(Box::new(run)));

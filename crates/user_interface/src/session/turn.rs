@@ -205,8 +205,10 @@ impl Turn<'_> {
         })
     }
 
-    /// The same for the query processor, with the time zone in which the statement's constants are read.
-    pub fn session_facts(&self, constants_zone: &Zone) -> Arc<SessionFacts> {
+    /// The same for the query processor, with what this statement shows of other sessions, and the time zone in which its constants are read.
+    pub fn session_facts(&self, sql: &str, constants_zone: &Zone) -> Arc<SessionFacts> {
+        let shows_activity = ["pg_stat_activity", "PG_STAT_ACTIVITY"].iter().any(|name| sql.contains(name));
+        let activity = if shows_activity { self.shared.config.activity.all() } else { Arc::default() };
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
             role: facts.role,
@@ -218,6 +220,8 @@ impl Turn<'_> {
             time_micros: self.micros(),
             settings: ToldSettings::all(&self.session.told_settings, facts, self.shared.catalog.generation),
             temporary: facts.temporary.schema,
+            process: facts.process,
+            activity,
         });
         Arc::new(facts)
     }

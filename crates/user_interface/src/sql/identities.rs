@@ -165,6 +165,9 @@ impl Planner<'_> {
         match change {
             IdentityChange::Add(identity, sequence, given) => {
                 let known = &from.columns[position];
+                if known.domain.is_some() || limits(known.column_type).is_err() {
+                    return Err(wrong("identity column type must be smallint, integer, or bigint"));
+                }
                 if !known.not_null {
                     return Err(state("must be declared NOT NULL before identity can be added"));
                 }
@@ -173,9 +176,6 @@ impl Planner<'_> {
                 }
                 if known.default.is_some() || from.generated_column(position).is_some() {
                     return Err(state("already has a default value"));
-                }
-                if known.domain.is_some() || limits(known.column_type).is_err() {
-                    return Err(wrong("identity column type must be smallint, integer, or bigint"));
                 }
                 self.add_identity(&from, position, *identity, sequence.as_deref(), given)?;
             }

@@ -293,7 +293,7 @@ impl Settings {
 
     /// What the client calls itself.
     pub fn application(&self) -> &str {
-        self.changed.get("application_name").map_or("", String::as_str)
+        self.value("application_name")
     }
 
     /// The list of schemas where names without one are looked for.
