@@ -36,6 +36,8 @@ const REASONS: &[(&str, &str)] = &[
     ("jsonb_populate", "of rows: what a statement says of them is needed"),
     ("pg_sleep", "of the session: answered elsewhere"),
     ("pg_notify", "of the session: answered elsewhere"),
+    ("pg_cancel_backend", "of the session: answered elsewhere"),
+    ("pg_terminate_backend", "of the session: answered elsewhere"),
     ("clock_timestamp", "of the session: answered elsewhere"),
     ("set_config", "of the session: answered elsewhere"),
     ("float4_accum", "called by aggregates only"),

@@ -104,7 +104,7 @@ const PREDEFINED: [(&str, u32); 14] = [
     ("pg_read_all_settings", 3374),
     ("pg_read_all_stats", READ_ALL_STATS_OID),
     ("pg_read_server_files", 4569),
-    ("pg_signal_backend", 4200),
+    ("pg_signal_backend", SIGNAL_BACKEND_OID),
     ("pg_stat_scan_tables", 3377),
     ("pg_write_all_data", WRITE_ALL_DATA_OID),
     ("pg_write_server_files", 4570),
@@ -116,6 +116,8 @@ const PREDEFINED: [(&str, u32); 14] = [
 pub const CHECKPOINT_OID: u32 = 4544;
 /// The role that whoever owns the database is a member of.
 pub const DATABASE_OWNER_OID: u32 = 6171;
+/// Object identifier of `pg_signal_backend`.
+pub const SIGNAL_BACKEND_OID: u32 = 4200;
 /// Object identifier of `pg_read_all_stats`.
 pub const READ_ALL_STATS_OID: u32 = 3375;
 /// The role whose members may read every table.

@@ -19,8 +19,8 @@ use mio::net::TcpStream;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use user_interface::CancelKey;
 use user_interface::counters::{InterfaceCounters, InterfaceCounts};
+use user_interface::{CancelKey, SentSignal};
 
 /// Bits of a session's number that count within its worker.
 pub(crate) const SESSION_BITS: u32 = 48;
@@ -37,6 +37,8 @@ pub(crate) enum Mail {
     Moved(Box<MovedClient>),
     /// A client of another worker wants one of this worker's sessions to cancel what it does.
     Cancel(CancelKey),
+    /// A session of some worker does something to another one, which may be this worker's.
+    Signal(SentSignal),
 }
 
 /// The door of a worker.

@@ -355,6 +355,7 @@ impl Worker {
                 Mail::Client(socket) => self.add_client(socket),
                 Mail::Moved(client) => self.take_in(now, *client),
                 Mail::Cancel(key) => drop(self.user_interface.cancel(key, &mut self.outbox)),
+                Mail::Signal(sent) => self.user_interface.take_signal(sent, &mut self.outbox),
                 Mail::NewLife(life) => {
                     // What was asked until now was for the life before.
                     self.collect();
@@ -377,6 +378,9 @@ impl Worker {
 
     /// What the user interface wants from others.
     fn collect(&mut self) {
+        for sent in self.user_interface.signals() {
+            (0..self.shared.workers()).for_each(|worker| self.shared.post(worker, Mail::Signal(sent)));
+        }
         for outgoing in self.outbox.messages.drain(..) {
             let site = self.config.site();
             let envelope = Envelope {

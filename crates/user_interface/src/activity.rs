@@ -33,6 +33,13 @@ impl ActivityBoard {
         ShownActivity { entry, state: SessionState::Starting }
     }
 
+    /// The role that logged in with this process id; `None`: there is no such session.
+    pub(crate) fn role_of(&self, process: i32) -> Option<u32> {
+        let entry = locked(&self.sessions).get(&process).and_then(Weak::upgrade)?;
+        let role = locked(&entry).role;
+        Some(role)
+    }
+
     /// What all of them are doing, by their process ids.
     pub(crate) fn all(&self) -> Arc<[SessionActivity]> {
         let entries: Vec<ActivityEntry> = locked(&self.sessions).values().filter_map(Weak::upgrade).collect();

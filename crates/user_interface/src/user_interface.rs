@@ -12,6 +12,7 @@ use crate::session::catalog::SharedCatalog;
 use crate::session::due;
 use crate::session::login::{Encryption, Peer};
 use crate::session::outlines::no_outlines;
+use crate::session::signals::SentSignal;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
 use crate::session::turn::{Shared, Turn};
@@ -69,6 +70,7 @@ impl UserInterface {
                 doorkeeper: config.doorkeeper.clone(),
                 counters: config.counters.clone(),
                 events: Vec::new(),
+                signals: Vec::new(),
                 config,
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
@@ -302,6 +304,18 @@ impl UserInterface {
     /// A CancelRequest that came here and names no session here: another user interface of the site may have it.
     pub fn unrouted_cancel(&mut self) -> Option<CancelKey> {
         self.cancels.pop()
+    }
+
+    /// Signals that sessions have for others. Each is for every user interface of the process.
+    pub fn signals(&mut self) -> impl Iterator<Item = SentSignal> {
+        std::mem::take(&mut self.shared.signals).into_iter()
+    }
+
+    /// Does to a session what another one wants, if it is one of this user interface's.
+    pub fn take_signal(&mut self, sent: SentSignal, outbox: &mut Outbox) {
+        if let Some(session) = self.processes.get(&sent.process).copied() {
+            self.turn(self.now, session, outbox, |turn| turn.take_signal(sent.signal));
+        }
     }
 
     /// Cancels what the session with this key has under way. Whether there is such a session.

@@ -1,6 +1,7 @@
 //! `pg_stat_activity`: who is there, and what they do.
 
 use crate::harness::{World, eventually};
+use postgres::Client;
 
 /// If this fails, who looks for a statement that runs too long, or for a transaction that was left open, finds nothing, or finds what is not for them to see.
 #[test]
@@ -57,4 +58,75 @@ fn sessions_show_what_they_do() {
         let count = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1";
         watcher.query_one(count, &[&process]).is_ok_and(|row| row.get::<_, i64>(0) == 0)
     });
+}
+
+/// If this fails, a statement that runs too long cannot be ended from SQL, a role ends what is not its own, or a session is ended that nobody meant.
+#[test]
+fn sessions_end_what_others_do() {
+    let world = World::start();
+    let mut operator = world.connect(1);
+    operator
+        .batch_execute("CREATE ROLE plain LOGIN; CREATE ROLE other LOGIN; CREATE ROLE signaller LOGIN; GRANT pg_signal_backend TO signaller")
+        .expect("roles");
+    let as_role = |role: &str| {
+        let sql = world.sql(1);
+        let mut config = postgres::Config::new();
+        config.host(&sql.ip().to_string()).port(sql.port()).user(role).dbname("raid");
+        config.connect(postgres::NoTls).unwrap_or_else(|error| panic!("{role}: {error}"))
+    };
+    let pid =
+        |client: &mut Client| -> i32 { client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0) };
+    let sleeping = |mut client: Client| {
+        std::thread::spawn(move || {
+            let error = client.batch_execute("SELECT pg_sleep(600)").expect_err("it is ended");
+            let code = error.code().map(|code| code.code().to_owned());
+            (code, client.batch_execute("SELECT 1").is_ok())
+        })
+    };
+    let mut active = |process: i32| {
+        eventually("the statement to be under way", || {
+            let state = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active'";
+            operator.query(state, &[&process]).is_ok_and(|rows| rows.len() == 1)
+        });
+    };
+
+    let mut victim = as_role("plain");
+    let process = pid(&mut victim);
+    let victim = sleeping(victim);
+    active(process);
+    let mut other = as_role("other");
+    let denied = other.query("SELECT pg_cancel_backend($1)", &[&process]).expect_err("it is not its own");
+    assert_eq!(denied.code().map(|code| code.code()), Some("42501"));
+    let superusers = pid(&mut world.connect(1));
+    let mut signaller = as_role("signaller");
+    let answer = signaller.query_one("SELECT pg_cancel_backend($1), 7", &[&process]).expect("it may");
+    assert_eq!((answer.get::<_, bool>(0), answer.get::<_, i32>(1)), (true, 7));
+    assert_eq!(
+        victim.join().expect("it ends"),
+        (Some("57014".to_owned()), true),
+        "the statement ends, the session goes on"
+    );
+    let nobody: bool =
+        signaller.query_one("SELECT pg_terminate_backend($1)", &[&superusers]).expect("an answer").get(0);
+    assert!(!nobody, "that session has ended by itself");
+
+    let mut victim = as_role("plain");
+    let process = pid(&mut victim);
+    let victim = sleeping(victim);
+    active(process);
+    let own = pid(&mut operator);
+    let denied = signaller.query("SELECT pg_terminate_backend($1)", &[&own]).expect_err("it is a superuser's");
+    assert_eq!(denied.code().map(|code| code.code()), Some("42501"));
+    let ended = operator
+        .query(
+            "SELECT pid, pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE usename = 'plain' AND pid <> pg_backend_pid()",
+            &[],
+        )
+        .expect("the others");
+    let ended: Vec<(i32, bool)> = ended.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert!(ended.contains(&(process, true)), "{ended:?}");
+    let (code, goes_on) = victim.join().expect("it ends");
+    assert!(matches!(code.as_deref(), Some("57P01" | "08007") | None), "{code:?}");
+    assert!(!goes_on, "the session has ended");
+    assert_eq!(pid(&mut signaller), pid(&mut signaller), "others go on");
 }

@@ -380,6 +380,13 @@ impl Turn<'_> {
             let channel = channel.clone();
             return self.listen(execution, channel);
         }
+        let rows = match self.signalled(&execution, rows) {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.session.work = Work::Statement(execution);
+                return self.fail(&error);
+            }
+        };
         if !execution.prepared.sleeps.is_empty() {
             return self.fall_asleep(execution, rows);
         }

@@ -118,8 +118,16 @@ impl Turn<'_> {
     fn rows_came(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
         if let Some(reason) = self.session.cancelled {
             self.session.work = Work::Statement(execution);
-            self.fail(&cancelled(reason));
-        } else if execution.prepared.cursor.is_some() {
+            return self.fail(&cancelled(reason));
+        }
+        let rows = match self.signalled(&execution, rows) {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.session.work = Work::Statement(execution);
+                return self.fail(&error);
+            }
+        };
+        if execution.prepared.cursor.is_some() {
             self.cursor_rows(execution, rows, last);
         } else if execution.portal.is_some() && execution.rows_max > 0 {
             execution.buffered.extend(rows);

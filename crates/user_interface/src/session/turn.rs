@@ -11,6 +11,7 @@ use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::{KnownPath, SharedCatalog};
 use crate::session::doorkeeper::Doorkeeper;
+use crate::session::signals::SentSignal;
 use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
@@ -62,6 +63,8 @@ pub struct Shared {
     pub takes_long: bool,
     /// What is counted.
     pub counters: Arc<InterfaceCounters>,
+    /// Signals for sessions, which may be another user interface's.
+    pub signals: Vec<SentSignal>,
     /// What was noted since the caller asked last.
     pub events: Vec<SessionEvent>,
 }

@@ -110,6 +110,7 @@ pub mod session_settings;
 mod set_clauses;
 mod setting_values;
 pub mod settings;
+pub mod signals;
 pub mod statement_form;
 pub mod system;
 mod table_syntax;

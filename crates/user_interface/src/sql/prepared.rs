@@ -20,6 +20,7 @@ use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
+use crate::sql::signals::SignalColumn;
 use crate::sql::statement_form::StatementForm;
 use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
@@ -150,6 +151,8 @@ pub struct Prepared {
     pub shareable: bool,
     /// The columns of its program's row that say how long the session sleeps before it is told.
     pub sleeps: Arc<[SleepingColumn]>,
+    /// The columns of its rows whose values are sessions that get a signal.
+    pub signals: Arc<[SignalColumn]>,
     /// The functions of advisory locks that it calls, with arguments from its program's row.
     pub locks: Arc<[LockCall]>,
     /// Locks of tables that are taken before its program runs.
@@ -270,6 +273,7 @@ impl Prepared {
             generation: 0,
             shareable: true,
             sleeps: Arc::default(),
+            signals: Arc::default(),
             locks: Arc::default(),
             table_locks: Arc::default(),
             cursor: None,

@@ -1,0 +1,65 @@
+//! What a session does to others by `pg_cancel_backend` and `pg_terminate_backend` (PostgreSQL's `signalfuncs.c`).
+//!
+//! Invariant: who does it may, as a member of the other session's role or of `pg_signal_backend`; a superuser's sessions are for superusers.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::session::due;
+use crate::session::state::{CancelReason, Execution};
+use crate::session::turn::Turn;
+use crate::sql::signals::SessionSignal;
+use messages::role::SIGNAL_BACKEND_OID;
+use privileges::Standing;
+use values::Value;
+
+/// A signal for the session with this process id, wherever in the process it is.
+#[derive(Clone, Copy, Debug)]
+pub struct SentSignal {
+    pub(crate) process: i32,
+    pub(crate) signal: SessionSignal,
+}
+
+impl Turn<'_> {
+    /// Rows of process ids, and of what else a statement computes: whether each session got its signal. Errors: 42501.
+    pub(super) fn signalled(&mut self, execution: &Execution, mut rows: Vec<Vec<Value>>) -> Result<Vec<Vec<Value>>> {
+        for row in &mut rows {
+            for column in execution.prepared.signals.iter() {
+                let Some(value) = row.get_mut(column.place) else { continue };
+                if let Value::Integer(process) = *value {
+                    *value = Value::Boolean(self.signal(process, column.signal)?);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn signal(&mut self, process: i32, signal: SessionSignal) -> Result<bool> {
+        let Some(role) = self.shared.config.activity.role_of(process) else {
+            self.warn(sqlstate::WARNING, &format!("PID {process} is not a PostgreSQL server process"));
+            return Ok(false);
+        };
+        let catalog = self.catalog();
+        let (_, own) = self.session.current_user();
+        let (standing, target) = (Standing::of(&catalog, own), Standing::of(&catalog, role));
+        let (what, of) = match signal {
+            SessionSignal::Cancel => ("cancel superuser query", "query is being canceled"),
+            SessionSignal::Terminate => ("terminate superuser process", "process is being terminated"),
+        };
+        let message = if target.is_superuser() && !standing.is_superuser() {
+            format!("must be a superuser to {what}")
+        } else if !standing.has(role) && !standing.has(SIGNAL_BACKEND_OID) {
+            format!("must be a member of the role whose {of} or member of pg_signal_backend")
+        } else {
+            self.shared.signals.push(SentSignal { process, signal });
+            return Ok(true);
+        };
+        Err(SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+
+    /// A signal has come.
+    pub(crate) fn take_signal(&mut self, signal: SessionSignal) {
+        match signal {
+            SessionSignal::Cancel => due::cancel_statement(self, CancelReason::Request),
+            SessionSignal::Terminate => self.shut_down(),
+        }
+    }
+}
