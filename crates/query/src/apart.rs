@@ -5,7 +5,7 @@
 //!
 //! Invariant: the plan has the same columns at the same places, under the same names at its top.
 
-use crate::rewrite::names::{hidden, shown};
+use crate::hidden_names::{hidden, shown};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::Subquery;

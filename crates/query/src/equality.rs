@@ -8,8 +8,8 @@
 use crate::convert::{describe, parse_literal};
 use crate::error::QueryError;
 use crate::functions::{self, cast, choice, equal, exact};
+use crate::hidden_names::hidden;
 use crate::operators;
-use crate::rewrite::names::hidden;
 use crate::types;
 use crate::vectors;
 use datafusion::arrow::datatypes::DataType;

@@ -3,7 +3,7 @@
 //! Errors of DataFusion are sorted into SQLSTATEs here and nowhere else. What the client can cause has a class of its own;
 //! `XX000` remains for what neither the client nor the data explains.
 
-use crate::rewrite::names::shown;
+use crate::hidden_names::shown;
 use analyzer::AnalysisError;
 use analyzer::facts::Facts;
 use datafusion::arrow::error::ArrowError;

@@ -7,7 +7,7 @@
 //!
 //! * [`processor`]: planning, running, explaining; `cooperation`: pauses behind joins;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
-//! * `apart`: columns of one name; `equality`: what is equal though it differs; `membership`: IN and EXISTS; `kept_rows`: aggregates of nothing; `kept_orders`: sorts within FROM; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`; `vectors`: its columns that count from 0;
+//! * `apart` and `hidden_names`: columns of one name; `equality`: what is equal though it differs; `membership`: IN and EXISTS; `kept_rows`: aggregates of nothing; `kept_orders`: sorts within FROM; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`; `vectors`: its columns that count from 0;
 //! * `typed`: the way by typed query trees, which most statements take; `sizes`: what it learns of tables;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
@@ -18,6 +18,7 @@ mod cooperation;
 mod equality;
 pub mod error;
 mod functions;
+mod hidden_names;
 mod kept_orders;
 mod kept_rows;
 pub mod limits;

@@ -11,6 +11,7 @@ use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::equality;
 use crate::error::QueryError;
+use crate::hidden_names;
 use crate::kept_orders::KeepOrders;
 use crate::kept_rows::KeepRows;
 use crate::limits::{
@@ -22,7 +23,7 @@ use crate::membership::with_three_values;
 use crate::memory::StatementPool;
 use crate::orders::OrderScans;
 use crate::planning::{Watched, settle};
-use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
+use crate::rewrite::{ExecutionParameter, Rewritten, rewrite};
 use crate::sizes::TableSizes;
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
@@ -552,7 +553,7 @@ fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {
                     if types::is_list(field.data_type()) { format!("{shown}, an array of arrays,") } else { shown };
                 QueryError::unsupported(format!("a result of type {shown} is not supported"))
             })?;
-            let name = names::shown(field.name()).to_owned();
+            let name = hidden_names::shown(field.name()).to_owned();
             Ok(ResultColumn { name, column_type, origin: types::origin_of_field(field) })
         })
         .collect()

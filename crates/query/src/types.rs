@@ -16,6 +16,8 @@ use values::{Element, Type};
 const TYPE_KEY: &str = "type";
 /// Field metadata: object identifier of the table and number of the column.
 const ORIGIN_KEY: &str = "origin";
+/// Field metadata: the number of the first element.
+const FIRST_KEY: &str = "first";
 
 /// The type of numerics whose scale is not that of their type. Nothing else has it.
 pub const EXACT: DataType = DataType::LargeBinary;
@@ -109,6 +111,19 @@ pub fn computed_field(name: &str, column_type: Type, nullable: bool) -> Field {
         true => Field::new(name, arrow, nullable),
         false => field(name, column_type, nullable),
     }
+}
+
+/// A field of a system relation whose elements are numbered from 0: `int2vector`, `oidvector`, and bytes of a `name`.
+pub fn counted_from_zero(mut field: Field) -> Field {
+    let metadata = field.metadata().iter().map(|(key, value)| (key.clone(), value.clone()));
+    let metadata = metadata.chain([(FIRST_KEY.to_owned(), "0".to_owned())]).collect();
+    field.set_metadata(metadata);
+    field
+}
+
+/// Whether elements of a field are numbered from 0.
+pub fn counts_from_zero(field: &Field) -> bool {
+    (is_list(field.data_type()) || is_text(field.data_type())) && field.metadata().contains_key(FIRST_KEY)
 }
 
 /// A table's column as a field: type and origin.

@@ -16,30 +16,14 @@ use datafusion::logical_expr::{
 use std::sync::{Arc, LazyLock};
 use values::{Type, Value};
 
-/// Field metadata: the number of the first element.
-const FIRST_KEY: &str = "first";
-
-/// The field of such a column.
-pub(crate) fn field(mut field: Field) -> Field {
-    let metadata = field.metadata().iter().map(|(key, value)| (key.clone(), value.clone()));
-    let metadata = metadata.chain([(FIRST_KEY.to_owned(), "0".to_owned())]).collect();
-    field.set_metadata(metadata);
-    field
-}
-
-fn counts_from_zero(field: &Field) -> bool {
-    let is_held_so = types::is_list(field.data_type()) || types::is_text(field.data_type());
-    is_held_so && field.metadata().contains_key(FIRST_KEY)
-}
-
 fn is_vector(field: &Field) -> bool {
-    types::is_list(field.data_type()) && counts_from_zero(field)
+    types::is_list(field.data_type()) && types::counts_from_zero(field)
 }
 
 /// Plans `vector[0]` and `name[0]`; any other subscript is left as it is.
 pub(crate) fn subscripted(access: RawFieldAccessExpr, schema: &DFSchema) -> Result<PlannerResult<RawFieldAccessExpr>> {
     let RawFieldAccessExpr { expr, field_access } = access;
-    let found = expr.to_field(schema).ok().map(|(_, field)| field).filter(|field| counts_from_zero(field));
+    let found = expr.to_field(schema).ok().map(|(_, field)| field).filter(|field| types::counts_from_zero(field));
     Ok(match (found, field_access) {
         (Some(field), GetFieldAccess::ListIndex { key }) => {
             let place = cast(*key, DataType::Int64) + lit(1_i64);

@@ -3,6 +3,7 @@
 //! Invariant: one thread counts, that of the user interface; any may read. A statement counts once its client is told of its end, and a transaction once
 //! it has executed a statement and is over.
 
+use crate::activity::ShownActivity;
 use messages::ConflictKind;
 use messages::session::Failure;
 use metrics::{EventCounter, LatencyHistogram, LatencyRecorder};
@@ -172,7 +173,7 @@ impl SessionState {
     }
 }
 
-/// What of a session is under way and not counted yet.
+/// What of a session is under way and not counted yet, and where it is shown.
 #[derive(Debug, Default)]
 pub struct Uncounted {
     /// A statement: what kind, since when by the boot clock, and its text.
@@ -183,6 +184,8 @@ pub struct Uncounted {
     pub(crate) cause: Option<AbortCause>,
     /// Nobody knows whether it has.
     pub(crate) unknown: bool,
+    /// Where everybody sees what it is doing, once it is let in.
+    pub(crate) activity: Option<ShownActivity>,
 }
 
 /// Classes of SQLSTATEs that are told apart; the last one is all others.

@@ -12,10 +12,10 @@ use crate::session::catalog::SharedCatalog;
 use crate::session::due;
 use crate::session::login::{Encryption, Peer};
 use crate::session::outlines::no_outlines;
-use crate::session::signals::SentSignal;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
 use crate::session::turn::{Shared, Turn};
+use crate::sql::signals::SentSignal;
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
 use messages::advisory;
@@ -361,7 +361,7 @@ impl UserInterface {
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
         let result = handle(&mut turn);
         turn.pump();
-        if turn.session.state() != turn.session.activity.as_ref().map(|shown| shown.state) {
+        if turn.session.state() != turn.session.uncounted.activity.as_ref().map(|shown| shown.state) {
             turn.show_state();
         }
         let after = session.standing();

@@ -4,6 +4,7 @@
 use super::build::{folded, last_part, quoted};
 use super::merged::Relations;
 use super::names;
+use crate::hidden_names;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectNamePart, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias,
     TableFactor, Visit, VisitMut, Visitor, VisitorMut,
@@ -74,7 +75,7 @@ struct Renamer {
 impl Renamer {
     fn name_of(&self, source: &Ident) -> Option<Ident> {
         let name = folded(source);
-        self.clashing.contains(&name).then(|| quoted(names::hidden(&name, 0)))
+        self.clashing.contains(&name).then(|| quoted(hidden_names::hidden(&name, 0)))
     }
 }
 

@@ -19,8 +19,6 @@ mod table_numbers;
 pub mod types;
 mod windows;
 
-pub use build::last_part;
-
 use crate::error::QueryError;
 use crate::limits::{COPIED_NODES_MAX, PARAMETERS_MAX};
 use crate::system_catalog::SystemCatalog;

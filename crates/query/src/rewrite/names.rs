@@ -1,25 +1,13 @@
 //! Names of result columns, as PostgreSQL chooses them (`FigureColname` in parse_target.c).
 //!
 //! DataFusion wants the columns of a select list to have different names; PostgreSQL does not. A name that is taken gets a
-//! suffix behind [`HIDDEN`], which [`shown`] cuts off.
+//! suffix that clients do not see.
 
 use super::build::{folded, last_part, quoted};
 use super::types::type_name;
+use crate::hidden_names::hidden;
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, TrimWhereField};
 use std::collections::BTreeSet;
-
-/// Begins the part of a column's name that nobody sees.
-const HIDDEN: char = '\u{1f}';
-
-/// The part of a column's name that the client sees.
-pub fn shown(name: &str) -> &str {
-    name.split(HIDDEN).next().unwrap_or_default()
-}
-
-/// A name that the client sees as this one, and that differs from it by a number.
-pub fn hidden(name: &str, number: usize) -> String {
-    format!("{name}{HIDDEN}{number}")
-}
 
 /// Gives every column of a select list its PostgreSQL name, and no two the same.
 pub fn name_columns(select: &mut Select) {

@@ -5,8 +5,9 @@
 
 use super::build::{call, folded, function, last_part, native_cast, null, number, plain_arguments, quoted};
 use super::types::{CAST_FUNCTION, string_literal};
-use super::{functions, names, subqueries};
+use super::{functions, subqueries};
 use crate::error::QueryError;
+use crate::hidden_names;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr,
@@ -159,7 +160,7 @@ fn unnested(arrays: &[Expr], alias: Option<&TableAlias>, ordinality: bool) -> Op
     let named = alias.map_or(&[][..], |alias| alias.columns.as_slice()).iter().map(|column| column.name.clone());
     let named: Vec<Ident> = named.collect();
     let outputs = outputs.into_iter().enumerate().map(|(place, (expression, name))| {
-        let unique = if place == 0 { name } else { names::hidden(&name, place) };
+        let unique = if place == 0 { name } else { hidden_names::hidden(&name, place) };
         (expression, named.get(place).cloned().unwrap_or_else(|| quoted(unique)))
     });
     let outputs: Vec<(Expr, Ident)> = outputs.collect();

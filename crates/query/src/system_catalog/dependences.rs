@@ -2,8 +2,8 @@
 
 use super::rows::{Row, row};
 use super::{SystemCatalog, quoted};
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement, Visit, Visitor};
-use messages::schema::{CommentTarget, TableSchema};
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, Statement, Visit, Visitor};
+use messages::schema::{CommentTarget, SequenceSchema, TableSchema};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -24,8 +24,28 @@ fn dependence(of: (u32, u32), on: (u32, u32, i64), kind: &str) -> Row {
     }
 }
 
+/// The rows of `pg_depend`.
+pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
+    let mut rows: Vec<Row> = catalog.sequences().filter_map(|(table, own)| of_sequence(catalog, table, own)).collect();
+    rows.extend(catalog.dependences_on_types());
+    rows.extend(catalog.dependences_of_extensions());
+    for of in [of_defaults, of_indexes, of_triggers, of_views] {
+        rows.extend(of(catalog));
+    }
+    rows
+}
+
+/// A sequence on the column that owns it.
+fn of_sequence(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Option<Row> {
+    let (owner, position) = sequence.owned_by?;
+    let owner = catalog.plain_tables().find(|table| table.oid == owner)?;
+    let kind = if owner.columns.get(position)?.identity.is_some() { "i" } else { "a" };
+    let on = (CommentTarget::RELATIONS, owner.oid, position as i64 + 1);
+    Some(dependence((CommentTarget::RELATIONS, table.oid), on, kind))
+}
+
 /// Defaults on their columns and on the sequences that they draw from.
-pub(super) fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
+fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
     const CLASS: u32 = CommentTarget::RELATIONS;
     let sequences: Vec<(u32, String)> = catalog
         .sequences()
@@ -48,7 +68,7 @@ pub(super) fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 /// Indexes that are of no constraint on their columns.
-pub(super) fn of_indexes(catalog: &SystemCatalog) -> Vec<Row> {
+fn of_indexes(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in catalog.plain_tables() {
         for index in table.indexes.iter().filter(|index| !index.constraint) {
@@ -64,7 +84,7 @@ pub(super) fn of_indexes(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 /// Triggers on their tables and functions.
-pub(super) fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
+fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in catalog.plain_tables() {
         for trigger in &table.triggers {
@@ -77,7 +97,7 @@ pub(super) fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 /// The rules of views on the views and on what these read. A rule has the number of its view.
-pub(super) fn of_views(catalog: &SystemCatalog) -> Vec<Row> {
+fn of_views(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();
     for view in views(catalog) {
         let own = (PG_REWRITE, view.oid);
@@ -99,7 +119,11 @@ fn read_by(text: &str) -> BTreeSet<String> {
     impl Visitor for Names {
         type Break = ();
         fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-            self.0.insert(crate::rewrite::last_part(name));
+            let last = name.0.last().and_then(ObjectNamePart::as_ident);
+            self.0.extend(last.map(|own| match own.quote_style {
+                Some(_) => own.value.clone(),
+                None => own.value.to_lowercase(),
+            }));
             ControlFlow::Continue(())
         }
     }

@@ -6,11 +6,13 @@
 //! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] and [`grants`] in it, [`information_schema`],
 //! [`procedures`] in both, [`names`] resolved to identifiers, [`definition_texts`].
 
+mod activity;
 pub mod definition_texts;
 mod definitions;
 mod dependences;
 mod grants;
 mod information_schema;
+mod initial;
 mod names;
 mod procedures;
 mod relations;

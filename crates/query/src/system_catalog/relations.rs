@@ -1,16 +1,14 @@
 //! The rows of `pg_catalog`.
 
 use super::definitions::{DEFINITIONS, Relation, SystemType};
-use super::rows::{Cell, Row, row};
+use super::initial::{C_COLLATION, DEFAULT_COLLATION};
+use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts,
-    dependences, grants, procedures, roles,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, activity, definition_texts,
+    dependences, grants, initial, procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
-use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
-use messages::query::SessionActivity;
-use messages::role::READ_ALL_STATS_OID;
 use messages::schema::{
     CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, IndexKey, IndexKeyPart, IndexMethod, IndexSchema,
     MaterializedQuery, OnChange, Place, SequenceSchema, TableSchema,
@@ -70,12 +68,6 @@ const PG_CLASS: u32 = 1259;
 const HEAP: u32 = 2;
 /// Access method of indexes.
 const BTREE: u32 = 403;
-/// The collation that texts have unless they say otherwise.
-const DEFAULT_COLLATION: u32 = 100;
-/// Characters of a statement that are shown (PostgreSQL's `track_activity_query_size`, in bytes).
-const STATEMENT_CHARACTERS_MAX: usize = 1_023;
-/// The collation `C`.
-const C_COLLATION: u32 = 950;
 
 /// Keys, checks, foreign keys and the constraints of domains.
 fn constraints(catalog: &SystemCatalog) -> Vec<Row> {
@@ -97,14 +89,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_constraint" => constraints(catalog),
         "pg_database" => vec![database(catalog)],
         "pg_db_role_setting" => roles::settings(catalog),
-        "pg_depend" => {
-            let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
-            let on_types = catalog.dependences_on_types();
-            let others =
-                [dependences::of_defaults, dependences::of_indexes, dependences::of_triggers, dependences::of_views];
-            let others = others.into_iter().flat_map(|rows| rows(catalog));
-            of_sequences.chain(on_types).chain(catalog.dependences_of_extensions()).chain(others).collect()
-        }
+        "pg_depend" => dependences::rows(catalog),
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
@@ -112,7 +97,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_language" => languages(),
         "pg_namespace" => {
             let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
-            let system = system.map(|(oid, name)| (oid, name.to_owned(), of_system()));
+            let system = system.map(|(oid, name)| (oid, name.to_owned(), initial::of_system()));
             let own = catalog.schemas().into_iter().map(|known| (known.oid, known.name.clone(), known.rights.clone()));
             system
                 .into_iter()
@@ -123,14 +108,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 })
                 .collect()
         }
-        "pg_init_privs" => {
-            let of = |oid: u32| {
-                let grants = catalog.grant_texts(of_system().grants.as_ref());
-                row! { objoid: oid, classoid: CommentTarget::SCHEMAS, objsubid: 0, privtype: "i", initprivs: grants }
-            };
-            vec![of(PG_CATALOG_OID), of(INFORMATION_SCHEMA_OID)]
-        }
-        "pg_collation" => collations(),
+        "pg_init_privs" => initial::rights(catalog),
+        "pg_collation" => initial::collations(),
         "pg_proc" => procedures::rows(catalog),
         "pg_rewrite" => dependences::rules(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
@@ -143,7 +122,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
             settings.into_iter().map(|(name, value)| setting(name, value)).collect()
         }
-        "pg_stat_activity" => activity(catalog),
+        "pg_stat_activity" => activity::rows(catalog),
         "pg_tables" => catalog.base_tables().map(|table| table_text(catalog, table)).collect(),
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
@@ -225,49 +204,6 @@ fn shared_comment(target: &CommentTarget, text: &str) -> Row {
 fn has_triggers(catalog: &SystemCatalog, table: &TableSchema) -> bool {
     let mut keys = catalog.foreign_keys();
     !table.triggers.is_empty() || keys.any(|(child, _, parent)| child.oid == table.oid || parent.oid == table.oid)
-}
-
-/// The sessions of this site. What others say is for their own role, and for who may read all statistics.
-fn activity(catalog: &SystemCatalog) -> Vec<Row> {
-    let standing = catalog.standing();
-    let of = |known: &SessionActivity| {
-        let is_seen = standing.has(known.role) || standing.is_member(READ_ALL_STATS_OID);
-        let seen = |cell: Cell| if is_seen { cell } else { Cell::Null };
-        let waits = known.state.starts_with("idle");
-        let statement: String = known.statement.chars().take(STATEMENT_CHARACTERS_MAX).collect();
-        row! {
-            datid: DATABASE_OID, datname: known.database.as_str(), pid: i64::from(known.process), usesysid: known.role,
-            usename: known.user.as_str(), application_name: known.application.as_str(),
-            client_addr: seen(known.address.map(|address| address.to_string()).into()),
-            backend_start: seen(known.began_micros.into()),
-            xact_start: seen(known.transaction_micros.into()),
-            query_start: seen(known.statement_micros.into()), state_change: seen(known.changed_micros.into()),
-            wait_event_type: seen(waits.then_some("Client").into()), wait_event: seen(waits.then_some("ClientRead").into()),
-            state: seen(known.state.as_str().into()),
-            query: if is_seen { statement } else { "<insufficient privilege>".to_owned() },
-            backend_type: seen("client backend".into()),
-        }
-    };
-    catalog.session().activity.iter().map(of).collect()
-}
-
-/// The collations that there are: texts are ordered by their bytes.
-fn collations() -> Vec<Row> {
-    let of = |(oid, name, provider): (u32, &str, &str)| {
-        let locale = (provider == "c").then_some(name);
-        row! {
-            oid: oid, collname: name, collnamespace: PG_CATALOG_OID, collowner: OWNER_OID, collprovider: provider,
-            collisdeterministic: true, collencoding: -1, collcollate: locale, collctype: locale,
-        }
-    };
-    [(DEFAULT_COLLATION, "default", "d"), (C_COLLATION, "C", "c"), (951, "POSIX", "c")].map(of).into()
-}
-
-/// The rights on a system schema.
-fn of_system() -> Rights {
-    let grant = |grantee, privileges| Grant { grantee, grantor: OWNER_OID, privileges, grantable: Privileges::NONE };
-    let own = grant(OWNER_OID, Privileges::USAGE | Privileges::CREATE);
-    Rights { owner: OWNER_OID, grants: Some(vec![own, grant(PUBLIC, Privileges::USAGE)]) }
 }
 
 fn classes(catalog: &SystemCatalog) -> Vec<Row> {
@@ -420,18 +356,6 @@ fn sequence_text(catalog: &SystemCatalog, table: &TableSchema, sequence: &Sequen
         max_value: sequence.maximum, increment_by: sequence.increment, cycle: sequence.cycle,
         cache_size: sequence.cache,
     }
-}
-
-/// A sequence is dropped with the column that owns it.
-fn dependence(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Option<Row> {
-    let (owner, position) = sequence.owned_by?;
-    let owner = catalog.plain_tables().find(|table| table.oid == owner)?;
-    let column = owner.columns.get(position)?;
-    let kind = if column.identity.is_some() { "i" } else { "a" };
-    Some(row! {
-        classid: PG_CLASS, objid: table.oid, objsubid: 0, refclassid: PG_CLASS, refobjid: owner.oid,
-        refobjsubid: position as i64 + 1, deptype: kind,
-    })
 }
 
 #[expect(clippy::too_many_arguments, reason = "a row of pg_attribute has this many independent columns")]

@@ -22,7 +22,7 @@ impl Turn<'_> {
             (uncounted.cause, uncounted.unknown) = (None, false);
         }
         let micros = self.micros();
-        if let Some(shown) = &mut self.session.activity {
+        if let Some(shown) = &mut self.session.uncounted.activity {
             shown.state = SessionState::Active;
             let text = self.session.outlined.as_ref().unwrap_or(&prepared.text);
             let mut activity = locked(&shown.entry);
@@ -38,7 +38,7 @@ impl Turn<'_> {
         let Some(state) = self.session.state().filter(|state| *state != SessionState::Starting) else { return };
         let micros = self.micros();
         let session = &mut *self.session;
-        let shown = session.activity.get_or_insert_with(|| {
+        let shown = session.uncounted.activity.get_or_insert_with(|| {
             self.shared.config.activity.enter(SessionActivity {
                 process: session.process,
                 user: session.user.clone(),

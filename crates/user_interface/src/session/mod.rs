@@ -36,7 +36,7 @@ pub mod parts_progress;
 pub mod queries;
 mod routine_runs;
 pub mod routines;
-pub mod signals;
+mod signals;
 pub mod simple;
 pub mod sleeping;
 pub mod sql_cursor;

@@ -6,17 +6,10 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::session::due;
 use crate::session::state::{CancelReason, Execution};
 use crate::session::turn::Turn;
-use crate::sql::signals::SessionSignal;
+use crate::sql::signals::{SentSignal, SessionSignal};
 use messages::role::SIGNAL_BACKEND_OID;
 use privileges::Standing;
 use values::Value;
-
-/// A signal for the session with this process id, wherever in the process it is.
-#[derive(Clone, Copy, Debug)]
-pub struct SentSignal {
-    pub(crate) process: i32,
-    pub(crate) signal: SessionSignal,
-}
 
 impl Turn<'_> {
     /// Rows of process ids, and of what else a statement computes: whether each session got its signal. Errors: 42501.

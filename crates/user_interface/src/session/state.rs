@@ -2,7 +2,6 @@
 //!
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
-use crate::activity::ShownActivity;
 use crate::counters::Uncounted;
 use crate::errors::SqlError;
 use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
@@ -453,8 +452,6 @@ pub struct Session {
     pub doubts: u32,
     /// What of it is not counted yet.
     pub uncounted: Uncounted,
-    /// Where everybody sees what it is doing, once it is let in.
-    pub(crate) activity: Option<ShownActivity>,
 }
 
 impl Session {
@@ -510,7 +507,6 @@ impl Session {
             deadline: None,
             doubts: 0,
             uncounted: Uncounted::default(),
-            activity: None,
         }
     }
 

@@ -29,7 +29,7 @@ use crate::sql::routines;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_utility, session_query};
-use crate::sql::signals::{self, SignalColumn};
+use crate::sql::signals;
 use crate::sql::types::Stop;
 use crate::sql::user_functions;
 use crate::sql::utility::Utility;
@@ -53,7 +53,7 @@ pub fn compile(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     if let Some((inner, signals)) = signals::with_processes(parsed)? {
-        return of_signals(parsed, &inner, signals, declared, context, described);
+        return Ok(compile(&inner, declared, context, described)?.signalling(&parsed.text, &signals));
     }
     let lookup = NameLookup::new(context.all, context.facts);
     // What a client declared long ago may have other labels by now.
@@ -477,25 +477,6 @@ fn of_set_value(
         }
     }
     prepared.plan = Plan::SetValue(Arc::new(set));
-    Ok(prepared)
-}
-
-/// A SELECT that signals sessions: the query of their process ids.
-fn of_signals(
-    parsed: &Parsed,
-    inner: &Parsed,
-    signals: Vec<SignalColumn>,
-    declared: Vec<Option<Type>>,
-    context: &Context,
-    described: Option<(&[ResultColumn], &[Type])>,
-) -> Result<Prepared> {
-    let mut prepared = compile(inner, declared, context, described)?;
-    for signal in &signals {
-        if let Some(column) = prepared.columns.get_mut(signal.place) {
-            (column.column_type, column.origin) = (Type::Boolean, (0, 0));
-        }
-    }
-    (prepared.text, prepared.shareable, prepared.signals) = (parsed.text.clone(), false, signals.into());
     Ok(prepared)
 }
 

@@ -180,6 +180,17 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The query of process ids that a statement with this text comes to, once sessions get signals as its rows come.
+    pub fn signalling(mut self, text: &Arc<str>, signals: &[SignalColumn]) -> Prepared {
+        for signal in signals {
+            if let Some(column) = self.columns.get_mut(signal.place) {
+                (column.column_type, column.origin) = (Type::Boolean, (0, 0));
+            }
+        }
+        (self.text, self.shareable, self.signals) = (text.clone(), false, signals.into());
+        self
+    }
+
     /// The program that is executed before anything else is changed.
     fn first_program(&mut self) -> Option<&mut Program> {
         match &mut self.plan {

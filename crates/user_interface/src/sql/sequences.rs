@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::{OwnerReach, denied_for};
-use crate::sql::identities::IdentityStatement;
+use crate::sql::identity_syntax::IdentityStatement;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::parse;

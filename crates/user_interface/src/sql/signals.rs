@@ -27,6 +27,13 @@ pub struct SignalColumn {
     pub signal: SessionSignal,
 }
 
+/// A signal for the session with this process id, wherever in the process it is.
+#[derive(Clone, Copy, Debug)]
+pub struct SentSignal {
+    pub(crate) process: i32,
+    pub(crate) signal: SessionSignal,
+}
+
 impl SessionSignal {
     fn of_name(name: &str) -> Option<SessionSignal> {
         Some(match name {

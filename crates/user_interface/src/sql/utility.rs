@@ -8,7 +8,7 @@ use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::do_syntax::{self, DoStatement};
 use crate::sql::grants;
-use crate::sql::identities;
+use crate::sql::identity_syntax;
 use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lock_table_syntax::{self, TableLocking};
 use crate::sql::lookup::{NameKind, NameLookup};
@@ -249,7 +249,7 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
         return Ok(Some(Utility::Sequence(Box::new(sequences::parse(first, words)?))));
     }
     if first == "alter"
-        && let Some(statement) = identities::parse(words)?
+        && let Some(statement) = identity_syntax::parse(words)?
     {
         return Ok(Some(Utility::Sequence(Box::new(SequenceStatement::Identity(statement)))));
     }
