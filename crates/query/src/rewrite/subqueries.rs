@@ -410,7 +410,7 @@ fn reads_empty_catalog(select: &Select) -> bool {
         }
         _ => false,
     };
-    if is_of_toast_options(select) {
+    if is_of_toast_options(select) || select.selection.as_ref().is_some_and(asks_for_other_collation) {
         return true;
     }
     select.from.iter().any(|source| {
@@ -425,6 +425,23 @@ fn reads_empty_catalog(select: &Select) -> bool {
         (left_is_kept && is_empty(&source.relation))
             || (inner_only && source.joins.iter().any(|join| is_empty(&join.relation)))
     })
+}
+
+/// Whether a condition wants a column's collation to be another than its type's, which none is here. (psql asks so for each column.)
+fn asks_for_other_collation(condition: &Expr) -> bool {
+    let is_named = |side: &Expr, name: &str| match side {
+        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|part| part.value == name),
+        _ => false,
+    };
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            asks_for_other_collation(left) || asks_for_other_collation(right)
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::NotEq, right } => {
+            is_named(left, "attcollation") && is_named(right, "typcollation")
+        }
+        _ => false,
+    }
 }
 
 /// Whether this is psql's list of the options of a table's TOAST table, of which there are none here.

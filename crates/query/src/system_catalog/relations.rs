@@ -62,8 +62,6 @@ pub const FILLED: [&str; 40] = [
     "pg_views",
 ];
 
-/// Identifier of `pg_class` itself.
-const PG_CLASS: u32 = 1259;
 /// Access method of tables.
 const HEAP: u32 = 2;
 /// Access method of indexes.
