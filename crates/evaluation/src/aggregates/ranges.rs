@@ -4,7 +4,7 @@ use super::Accumulator;
 use values::ranges::RangeSpan;
 use values::{MultirangeValue, RangeKind, Value, ValueError};
 
-/// `range_agg`: all that is in any of them. NULLs count as empty; without any row it is NULL.
+/// `range_agg`: all that is in any of them. NULLs are left out; without any row it is NULL.
 pub struct JoinedRanges {
     kind: RangeKind,
     spans: Vec<RangeSpan>,
@@ -24,7 +24,7 @@ impl Accumulator for JoinedRanges {
         let spans = match &arguments[0] {
             Value::Range(range) => range.spans(),
             Value::Multirange(multirange) => multirange.spans(),
-            _ => &[],
+            _ => return Ok(()),
         };
         self.has_rows = true;
         self.size += arguments[0].size_in_memory();
