@@ -17,7 +17,7 @@ const USUAL_FLAGS: &str = "[)";
 /// What PostgreSQL multiplies by to put the next hash of a multirange behind the others.
 const HASH_FACTOR: u32 = 31;
 
-/// The names of one comparison of spans, for ranges and multiranges on each side, and of the one with the sides exchanged.
+/// The four names of a comparison of spans: for ranges and multiranges on either side.
 macro_rules! of_spans {
     ($(($name:literal, $test:expr)),* $(,)?) => {
         &[$(
@@ -33,10 +33,10 @@ macro_rules! of_spans {
 pub(super) const OPERATORS: &[(&str, Implementation)] = of_spans!(
     ("overlaps", overlaps),
     ("contains", contains),
-    ("contained_by", |inner, outer| contains(outer, inner)),
+    ("contained_by", is_contained),
     ("adjacent", is_adjacent),
     ("before", is_before),
-    ("after", |left, right| is_before(right, left)),
+    ("after", is_after),
     ("overleft", ends_by),
     ("overright", begins_by),
 );
@@ -93,19 +93,27 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("hash_range", |call| hashed(hash(call.range(0).spans().first(), None)? as u32)),
     ("hash_range_extended", |call| extended(hash(call.range(0).spans().first(), Some(seed(call)))?)),
     ("hash_multirange", |call| {
-        let hashes = call.spans(0).iter().map(|span| hash(Some(span), None));
-        hashed(hashes.into_iter().try_fold(1_u32, |so_far, next| {
+        let mut hashes = call.spans(0).iter().map(|span| hash(Some(span), None));
+        hashed(hashes.try_fold(1_u32, |so_far, next| {
             Ok::<_, ValueError>(so_far.wrapping_mul(HASH_FACTOR).wrapping_add(next? as u32))
         })?)
     }),
     ("hash_multirange_extended", |call| {
         let seed = seed(call);
-        let hashes = call.spans(0).iter().map(|span| hash(Some(span), Some(seed)));
-        extended(hashes.into_iter().try_fold(1_u64, |so_far, next| {
+        let mut hashes = call.spans(0).iter().map(|span| hash(Some(span), Some(seed)));
+        extended(hashes.try_fold(1_u64, |so_far, next| {
             Ok::<_, ValueError>(so_far.wrapping_mul(u64::from(HASH_FACTOR)).wrapping_add(next?))
         })?)
     }),
 ];
+
+fn is_contained(inner: &[RangeSpan], outer: &[RangeSpan]) -> bool {
+    contains(outer, inner)
+}
+
+fn is_after(left: &[RangeSpan], right: &[RangeSpan]) -> bool {
+    is_before(right, left)
+}
 
 /// Which ranges the result is of. Errors: 0A000 for those of users' types.
 fn kind_of_result(call: &CallArguments<'_, '_>) -> Result<RangeKind, ValueError> {

@@ -229,6 +229,8 @@ CREATE INDEX spans_spgist ON spans USING spgist (i);
 --! unsupported
 CREATE TABLE apart (room int, during tsrange, EXCLUDE USING gist (during WITH &&));
 --! unsupported
+ALTER TABLE spans ADD CONSTRAINT spans_apart EXCLUDE USING gist (i WITH &&);
+--! unsupported
 CREATE TYPE floatrange AS RANGE (subtype = float8);
 SELECT id FROM spans WHERE i = '[1,5)';
 SELECT id, i FROM spans WHERE i > 'empty' ORDER BY i LIMIT 3;
