@@ -135,7 +135,7 @@ SELECT id, lower(m), upper(m), isempty(m), lower_inc(m), upper_inc(m), lower_inf
 SELECT id, lower(d), upper(d), upper(d) - lower(d), lower(t), upper(z) FROM spans ORDER BY id;
 SELECT range_merge(int4range(1, 3), int4range(7, 9)), range_merge('empty', int4range(7, 9)), range_merge('{[1,3),[7,9)}'::int4multirange), range_merge('{}'::int4multirange);
 SELECT range_merge(int4range(1, 3), int8range(7, 9));
-SELECT id, r FROM spans, unnest(m) AS r ORDER BY id, r;
+SELECT id, unnest(m) AS r FROM spans ORDER BY id, r;
 SELECT unnest('{[1,3),[7,9)}'::int4multirange);
 SELECT * FROM unnest('{[1.5,3),(7,9]}'::nummultirange) WITH ORDINALITY;
 SELECT count(*) FROM unnest('{}'::int4multirange);
