@@ -121,7 +121,7 @@ fn has_precision(rest: &[TokenWithSpan]) -> bool {
 
 /// `EXCLUDE USING method`, a constraint that the parser does not know.
 fn is_exclusion(token: &Token, rest: &[TokenWithSpan]) -> bool {
-    let is = |token: &Token, keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    let is = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
     let is_named = |next: &TokenWithSpan| matches!(next.token, Token::Word(_));
     is(token, Keyword::EXCLUDE)
         && rest.first().is_some_and(|next| is(&next.token, Keyword::USING))
