@@ -253,7 +253,11 @@ impl MultirangeValue {
         for span in spans {
             match joined.last_mut() {
                 Some(last) if last.upper.order(&span.lower).is_ge() => {
-                    if last.upper.order(&span.upper).is_lt() {
+                    // Of bounds that are equal, and may print otherwise, those of the later span stay.
+                    if last.lower.order(&span.lower).is_eq() {
+                        last.lower = span.lower;
+                    }
+                    if last.upper.order(&span.upper).is_le() {
                         last.upper = span.upper;
                     }
                 }
