@@ -5,6 +5,7 @@ mod exact;
 mod floats;
 mod json;
 mod ordered;
+mod ranges;
 mod simple;
 
 use crate::storage::{is_row, storage, unmodified};
@@ -76,6 +77,11 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed, zone: &Zone
         "avg" if of == INTERVAL => Box::new(simple::IntervalAverage::default()),
         "json_agg" | "json_object_agg" => Box::new(json::JsonTexts::new(arguments, zone)?),
         "jsonb_agg" | "jsonb_object_agg" => Box::new(json::JsonTrees::new(arguments, zone)?),
+        "range_agg" => match storage(result)? {
+            Type::Multirange(kind) => Box::new(ranges::JoinedRanges::new(kind)),
+            _ => return None,
+        },
+        "range_intersect_agg" => folded(ranges::intersect),
         "string_agg" => Box::new(collected::JoinedTexts::default()),
         // Of arrays it would have one dimension more.
         "array_agg" => match storage(*arguments.first()?)? {

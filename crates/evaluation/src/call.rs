@@ -4,7 +4,8 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{InetAddress, Interval, Jsonb, Type, Value, ValueError, Zone};
+use values::ranges::RangeSpan;
+use values::{InetAddress, Interval, Jsonb, MultirangeValue, RangeKind, RangeValue, Type, Value, ValueError, Zone};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -128,6 +129,40 @@ impl<'a, 'b> CallArguments<'a, 'b> {
     /// The bytes of a hardware address.
     pub(crate) fn hardware(&self, index: usize) -> &'a [u8] {
         self.arguments[index].as_hardware().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// A range.
+    pub(crate) fn range(&self, index: usize) -> &'a RangeValue {
+        match &self.arguments[index] {
+            Value::Range(range) => range,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A multirange.
+    pub(crate) fn multirange(&self, index: usize) -> &'a MultirangeValue {
+        match &self.arguments[index] {
+            Value::Multirange(multirange) => multirange,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// What a range or a multirange spans.
+    pub(crate) fn spans(&self, index: usize) -> &'a [RangeSpan] {
+        match &self.arguments[index] {
+            Value::Range(range) => range.spans(),
+            Value::Multirange(multirange) => multirange.spans(),
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// Which ranges an argument is of.
+    pub(crate) fn range_kind(&self, index: usize) -> RangeKind {
+        match &self.arguments[index] {
+            Value::Range(range) => range.kind(),
+            Value::Multirange(multirange) => multirange.kind(),
+            _ => self.mistyped(index),
+        }
     }
 
     /// An interval.

@@ -20,6 +20,7 @@ mod numbers;
 mod numerics;
 mod patterns;
 mod powers;
+mod ranges;
 mod searches;
 mod sizes;
 mod system;
@@ -37,7 +38,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 26] = [
+const TABLES: [&[(&str, Implementation)]; 28] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -57,6 +58,8 @@ const TABLES: [&[(&str, Implementation)]; 26] = [
     numerics::TABLE,
     patterns::TABLE,
     powers::TABLE,
+    ranges::OPERATORS,
+    ranges::TABLE,
     searches::TABLE,
     sizes::TABLE,
     system::TABLE,

@@ -26,6 +26,9 @@ const TABLE: &[(&str, SetBody)] = &[
     ("generate_subscripts", subscripts),
     ("generate_subscripts_nodir", subscripts),
     ("array_unnest", |call| Ok(single(call.elements(0).to_vec().into_iter()))),
+    ("multirange_unnest", |call| {
+        Ok(single(call.multirange(0).ranges().map(Value::range).collect::<Vec<_>>().into_iter()))
+    }),
     ("regexp_split_to_table_no_flags", |call| Ok(single(split(call)?.into_iter()))),
     ("regexp_split_to_table", |call| Ok(single(parts_of(call, "regexp_split_to_table")?.into_iter()))),
     ("regexp_matches_no_flags", |call| Ok(single(matches_of(call)?.into_iter()))),

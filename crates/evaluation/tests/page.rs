@@ -73,6 +73,8 @@ fn example(id: TypeId) -> TypeId {
     match id.0 {
         2277 | 5078 => TypeId(1007),
         2283 | 2776 | 5077 | 2276 => TypeId(23),
+        3831 | 5080 => TypeId(3904),
+        4537 | 4538 => TypeId(4451),
         _ => id,
     }
 }

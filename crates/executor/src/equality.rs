@@ -41,6 +41,7 @@ pub fn is_plain(id: TypeId) -> bool {
         || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
         || matches!(id, TIMESTAMP | UUID | JSONB | INET | CIDR | MACADDR | MACADDR8)
         || Type::numbered(id.0).is_some()
+        || Type::from_oid(id.0).is_some_and(|known| known.is_range())
         || Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != Type::Json)
 }
 

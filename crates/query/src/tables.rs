@@ -137,6 +137,9 @@ impl TableProvider for RowTable {
         if schema.fields().iter().any(|field| types::is_address(field)) {
             return Err(QueryError::unsupported("a network address in a query of this form").into_datafusion());
         }
+        if schema.fields().iter().any(|field| types::is_range(field)) {
+            return Err(QueryError::unsupported("a range in a query of this form").into_datafusion());
+        }
         if schema.fields().iter().any(|field| types::is_user_type(field)) {
             return Err(QueryError::unsupported("an enum in a query of this form").into_datafusion());
         }

@@ -48,6 +48,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         // No scan reads such columns.
         Type::Json | Type::Jsonb | Type::Enum(_) => DataType::Null,
         Type::Inet | Type::Cidr | Type::MacAddr | Type::MacAddr8 => DataType::Null,
+        Type::Range(_) | Type::Multirange(_) => DataType::Null,
     }
 }
 
@@ -182,6 +183,12 @@ pub fn is_json(field: &Field) -> bool {
 pub fn is_address(field: &Field) -> bool {
     let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
     remembered.is_some_and(|known| known.element().unwrap_or(known).is_address())
+}
+
+/// Whether values of a field are ranges, which only the executor has.
+pub fn is_range(field: &Field) -> bool {
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    remembered.is_some_and(|known| known.element().unwrap_or(known).is_range())
 }
 
 /// Whether values of a field are of a user's type, which only the executor has.

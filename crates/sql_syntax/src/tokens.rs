@@ -112,6 +112,9 @@ pub fn bound(tokens: &[TokenWithSpan]) -> Result<usize, Refused> {
         if is_interval(token) && has_precision(&tokens[place + 1..]) {
             return Err(Refused::Unsupported("a literal of interval(n) is not supported: seconds have six decimals"));
         }
+        if is_exclusion(token, &tokens[place + 1..]) {
+            return Err(Refused::Unsupported("an EXCLUDE constraint is not supported"));
+        }
         parts = match token {
             Token::Period => parts + 1,
             Token::Word(_) if before == Some(&Token::Period) => parts,
@@ -163,6 +166,15 @@ fn has_precision(rest: &[TokenWithSpan]) -> bool {
         }
         _ => false,
     }
+}
+
+/// `EXCLUDE USING method`, a constraint that the parser does not know.
+fn is_exclusion(token: &Token, rest: &[TokenWithSpan]) -> bool {
+    let is = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    let is_named = |next: &TokenWithSpan| matches!(next.token, Token::Word(_));
+    is(token, Keyword::EXCLUDE)
+        && rest.first().is_some_and(|next| is(&next.token, Keyword::USING))
+        && rest.get(1).is_some_and(is_named)
 }
 
 fn is_interval(token: &Token) -> bool {

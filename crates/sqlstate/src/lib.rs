@@ -43,6 +43,8 @@ pub const CASE_NOT_FOUND: &str = "20000";
 pub const CARDINALITY_VIOLATION: &str = "21000";
 
 // Class 22: Data Exception
+/// `data_exception`.
+pub const DATA_EXCEPTION: &str = "22000";
 /// `string_data_right_truncation`.
 pub const STRING_DATA_RIGHT_TRUNCATION: &str = "22001";
 /// `numeric_value_out_of_range`.

@@ -10,6 +10,7 @@ use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier::{self, Strictness};
 use crate::network;
 use crate::numeric::{self, Groups};
+use crate::range_message;
 use crate::text;
 use crate::types::Type;
 use crate::value::{Interval, Value};
@@ -64,6 +65,8 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         Value::Cidr(network) => network::write_binary(network, true, out),
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
+        Value::Range(range) => range_message::write_range(range, out),
+        Value::Multirange(multirange) => range_message::write_multirange(multirange, out),
         Value::Array(array) => write_binary(array, data_type.element().unwrap_or_else(|| array.element()), out),
     }
 }
@@ -118,6 +121,8 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Cidr => Value::Cidr(network::from_binary(bytes, true)?),
         Type::MacAddr => Value::MacAddr(array(bytes)?),
         Type::MacAddr8 => Value::MacAddr8(hardware::of_binary8(bytes).ok_or_else(malformed)?),
+        Type::Range(kind) => Value::range(range_message::parse_range(bytes, kind)?),
+        Type::Multirange(kind) => Value::multirange(range_message::parse_multirange(bytes, kind)?),
         Type::Oid => Value::Oid(u32::from_be_bytes(array(bytes)?)),
         Type::Array(element) => return parse_binary(bytes, element.data_type()),
         Type::Void => return Err(text::no_input()),

@@ -12,6 +12,7 @@ use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier;
 use crate::numeric;
 use crate::operators::cast_text;
+use crate::ranges::MultirangeValue;
 use crate::temporal::{instant_in, midnight};
 use crate::text;
 use crate::types::Type;
@@ -66,6 +67,7 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (Type::Jsonb, to) if to.is_number() || to == Boolean => Explicit,
         (Type::Cidr, Type::Inet) | (Type::MacAddr, Type::MacAddr8) | (Type::MacAddr8, Type::MacAddr) => Implicit,
         (Type::Inet, Type::Cidr) => Assignment,
+        (Type::Range(of), Type::Multirange(all)) if of == all => Explicit,
         (SmallInt | Integer | BigInt, Oid) => Implicit,
         (Oid, Integer | BigInt) => Assignment,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
@@ -249,6 +251,9 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         (Value::TimestampTz(instant), Type::Time) => Value::Time(split_timestamp(zone.local(*instant)).1),
         (Value::Cidr(network), Type::Inet) => Value::Inet(*network),
         (Value::Inet(network), Type::Cidr) => Value::Cidr(network.network()),
+        (Value::Range(range), Type::Multirange(kind)) if range.kind() == kind => {
+            Value::multirange(MultirangeValue::of(range))
+        }
         (Value::MacAddr(bytes), Type::MacAddr8) => Value::MacAddr8(hardware::widened(*bytes)),
         (Value::MacAddr8(bytes), Type::MacAddr) => Value::MacAddr(hardware::narrowed(*bytes)?),
         (Value::Json(text), Type::Jsonb) => text::parse(text, target)?,

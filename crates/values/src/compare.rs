@@ -1,7 +1,7 @@
 //! How values order: one total order for sorting, the basis of SQL's comparisons.
 //!
 //! Invariant: among values of one type this is a total order that [`key`](crate::key) encodes: NULL last, NaN greatest,
-//! -0 equal to 0, text bytewise, labels in their type's order, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
+//! -0 equal to 0, text bytewise, labels in their type's order, empty ranges first and others by their bounds, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
 //! `oid`, of `inet` and `cidr`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::json;
@@ -41,6 +41,8 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::MacAddr(left), Value::MacAddr(right)) => left.cmp(right),
         (Value::MacAddr8(left), Value::MacAddr8(right)) => left.cmp(right),
         (Value::Numeric(left), Value::Numeric(right)) => left.cmp(right),
+        (Value::Range(left), Value::Range(right)) if left.kind() == right.kind() => left.order(right),
+        (Value::Multirange(left), Value::Multirange(right)) if left.kind() == right.kind() => left.order(right),
         (Value::Jsonb(left), Value::Jsonb(right)) => json::compare(left, right),
         (Value::Enum(left), Value::Enum(right)) if left.type_oid() == right.type_oid() => {
             left.order().cmp(right.order())
@@ -135,6 +137,8 @@ fn rank(value: &Value) -> u8 {
         Value::Inet(_) | Value::Cidr(_) => 12,
         Value::MacAddr(_) => 13,
         Value::MacAddr8(_) => 14,
-        Value::Null => 15,
+        Value::Range(_) => 15,
+        Value::Multirange(_) => 16,
+        Value::Null => 17,
     }
 }

@@ -5,6 +5,7 @@
 use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
 use crate::network::InetAddress;
+use crate::ranges::{MultirangeValue, RangeKind, RangeValue};
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use bigdecimal::BigDecimal;
@@ -118,9 +119,36 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
             let values = prop::collection::vec(nullable(element), 0..4);
             values.prop_map(move |values| Value::array(element, values)).boxed()
         }
+        Type::Range(kind) => range(kind).prop_map(Value::range).boxed(),
+        Type::Multirange(kind) => {
+            let spans = |ranges: Vec<RangeValue>| ranges.iter().flat_map(|range| range.spans().to_vec()).collect();
+            let ranges = prop::collection::vec(range(kind), 0..4);
+            ranges.prop_map(move |ranges| Value::multirange(MultirangeValue::new(kind, spans(ranges)))).boxed()
+        }
         Type::Enum(labels) => prop::sample::select(labels.values().collect::<Vec<_>>()).prop_map(Value::Enum).boxed(),
         Type::Void => Just(Value::text("")).boxed(),
     }
+}
+
+/// Ranges of this type, many of them between a few small values.
+pub(crate) fn range(kind: RangeKind) -> impl Strategy<Value = RangeValue> {
+    let small = move |number: i64| match kind.subtype() {
+        Type::Integer => Value::Integer(number as i32),
+        Type::Date => Value::Date(number as i32),
+        Type::Timestamp => Value::Timestamp(number),
+        Type::TimestampTz => Value::TimestampTz(number),
+        Type::Numeric(_) => Value::numeric(BigDecimal::new(number.into(), 1)),
+        _ => Value::BigInt(number),
+    };
+    let bound = move || (prop_oneof![2 => nullable(kind.subtype()), 3 => (-4i64..5).prop_map(small)], any::<bool>());
+    (bound(), bound()).prop_map(move |((one, with_one), (other, with_other))| {
+        let (low, high) = if crate::compare::compare(&one, &other).is_gt() && !one.is_null() && !other.is_null() {
+            (&other, &one)
+        } else {
+            (&one, &other)
+        };
+        RangeValue::of_values(kind, (low, with_one), (high, with_other)).unwrap_or(RangeValue::empty(kind))
+    })
 }
 
 /// A tree of JSON.

@@ -17,6 +17,7 @@ use crate::key_parts::{
 };
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY};
 use crate::network::InetAddress;
+use crate::ranges::stored as stored_ranges;
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use std::sync::Arc;
@@ -81,6 +82,8 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
             out.push(PRESENT);
             out.extend_from_slice(bytes);
         }
+        Value::Range(range) => stored_ranges::append_range_key(range, out),
+        Value::Multirange(multirange) => stored_ranges::append_multirange_key(multirange, out),
         // The label says nothing new of the order: it lets a key be read without the type's definition.
         Value::Enum(value) => {
             append_string(value.order().as_bytes(), out);
@@ -172,6 +175,8 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         }
         Type::MacAddr => Value::MacAddr(take(rest)?),
         Type::MacAddr8 => Value::MacAddr8(take(rest)?),
+        Type::Range(kind) => Value::range(stored_ranges::range_of_key(kind, rest)?),
+        Type::Multirange(kind) => Value::multirange(stored_ranges::multirange_of_key(kind, rest)?),
         Type::Enum(labels) => {
             let order = EnumOrder::of_bytes(&string(rest)?)?;
             if take::<1>(rest)?[0] != PRESENT {

@@ -11,7 +11,7 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`zone`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`enumeration`] for users' types; [`network`] and [`hardware`] for addresses; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
+//! [`enumeration`] for users' types; [`network`] and [`hardware`] for addresses; [`ranges`]; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`extensions`] of functions, [`addition`] to add to stored numbers.
 
 pub mod addition;
@@ -42,6 +42,10 @@ pub mod network;
 pub mod numeric;
 pub mod operators;
 mod pattern;
+mod range_literal;
+mod range_message;
+mod range_points;
+pub mod ranges;
 pub mod row;
 mod temporal;
 pub mod text;
@@ -57,6 +61,8 @@ pub use error::ValueError;
 pub use json::Jsonb;
 pub use modifier::Strictness;
 pub use network::InetAddress;
+pub use range_points::inclusions;
+pub use ranges::{MultirangeValue, RangeKind, RangeValue};
 pub use types::{Element, Type};
 pub use value::{Interval, Value};
 pub use zone::Zone;

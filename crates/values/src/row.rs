@@ -13,6 +13,7 @@ use crate::error::ValueError;
 use crate::json::stored;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
 use crate::network::InetAddress;
+use crate::ranges::stored as stored_ranges;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use crate::varint;
@@ -63,6 +64,10 @@ const CIDR_4: u8 = 26;
 const CIDR_6: u8 = 27;
 const MAC_ADDR: u8 = 28;
 const MAC_ADDR_8: u8 = 29;
+/// Length, and bytes of the type and of the span.
+const RANGE: u8 = 30;
+/// The same with any number of spans.
+const MULTIRANGE: u8 = 31;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -133,13 +138,7 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             varint::write(text.len() as u64, out);
             out.extend_from_slice(text.as_bytes());
         }
-        Value::Jsonb(json) => {
-            let mut tree = Vec::new();
-            stored::encode(json, &mut tree);
-            out.push(JSONB);
-            varint::write(tree.len() as u64, out);
-            out.extend_from_slice(&tree);
-        }
+        Value::Jsonb(json) => with_length(JSONB, out, |out| stored::encode(json, out)),
         Value::Enum(value) => {
             out.push(ENUM);
             varint::write(u64::from(value.type_oid()), out);
@@ -149,8 +148,19 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             }
         }
         Value::Array(array) => encode_array(array, out),
+        Value::Range(range) => with_length(RANGE, out, |out| stored_ranges::encode_range(range, out)),
+        Value::Multirange(all) => with_length(MULTIRANGE, out, |out| stored_ranges::encode_multirange(all, out)),
         Value::Inet(_) | Value::Cidr(_) | Value::MacAddr(_) | Value::MacAddr8(_) => encode_address(value, out),
     }
+}
+
+/// Appends a tag, a length and the bytes that are written.
+fn with_length(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = Vec::new();
+    write(&mut bytes);
+    out.push(tag);
+    varint::write(bytes.len() as u64, out);
+    out.extend_from_slice(&bytes);
 }
 
 /// Appends an address, tag included.
@@ -396,6 +406,14 @@ impl<'a> RowReader<'a> {
                 let length = self.length()?;
                 Value::Jsonb(Arc::new(stored::decode(self.take(length)?)?))
             }
+            RANGE => {
+                let length = self.length()?;
+                Value::range(stored_ranges::decode_range(self.take(length)?)?)
+            }
+            MULTIRANGE => {
+                let length = self.length()?;
+                Value::multirange(stored_ranges::decode_multirange(self.take(length)?)?)
+            }
             ENUM => {
                 let type_oid = self.oid()?;
                 let length = self.length()?;
@@ -432,7 +450,7 @@ impl<'a> RowReader<'a> {
                 self.number()?;
                 self.length()?
             }
-            TEXT | BYTEA | JSON | JSONB => self.length()?,
+            TEXT | BYTEA | JSON | JSONB | RANGE | MULTIRANGE => self.length()?,
             INTERVAL => {
                 for _ in 0..3 {
                     self.number()?;

@@ -14,6 +14,7 @@ use crate::limits::MICROSECONDS_PER_SECOND;
 use crate::modifier::{self, Strictness};
 use crate::network;
 use crate::numeric;
+use crate::range_literal;
 use crate::types::Type;
 use crate::value::Value;
 use crate::zone::Zone;
@@ -55,6 +56,8 @@ pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, Valu
         Type::Cidr => Value::Cidr(network::parse_cidr(input)?),
         Type::MacAddr => Value::MacAddr(hardware::parse(input)?),
         Type::MacAddr8 => Value::MacAddr8(hardware::parse8(input)?),
+        Type::Range(kind) => Value::range(range_literal::parse_range(input, kind, zone)?),
+        Type::Multirange(kind) => Value::multirange(range_literal::parse_multirange(input, kind, zone)?),
         Type::Enum(labels) => return Ok(Value::Enum(labels.parse(input)?)),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type(), zone),
         Type::Void => return Err(no_input()),
@@ -122,6 +125,8 @@ pub fn write_in(value: &Value, data_type: Type, zone: &Zone, out: &mut Vec<u8>) 
         Value::Cidr(network) => network::write_cidr(network, out),
         Value::MacAddr(bytes) => hardware::write(bytes, out),
         Value::MacAddr8(bytes) => hardware::write(bytes, out),
+        Value::Range(range) => range_literal::write_range(range, zone, out),
+        Value::Multirange(multirange) => range_literal::write_multirange(multirange, zone, out),
         Value::Bytea(bytes) => {
             out.reserve(2 + 2 * bytes.len());
             out.extend_from_slice(b"\\x");

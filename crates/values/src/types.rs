@@ -3,13 +3,13 @@
 //! Invariant: an array's elements are of any type that is no array itself. As in PostgreSQL, the number of dimensions is no part of a type; arrays
 //! here have one.
 
+mod names;
+
 use crate::enumeration::EnumType;
-use crate::error::{ValueError, sqlstate};
-use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
+use crate::ranges::RangeKind;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::str::FromStr;
 
 /// A column type with its modifier, as in PostgreSQL 15, chapter 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,6 +68,10 @@ pub enum Type {
     MacAddr,
     /// `macaddr8`, 8 bytes.
     MacAddr8,
+    /// A range of values of another type.
+    Range(RangeKind),
+    /// A multirange: ranges with gaps between them.
+    Multirange(RangeKind),
 }
 
 /// The type of an array's elements: one of [`ALL`] with its modifier, or an enum.
@@ -151,7 +155,7 @@ impl<'de> Visitor<'de> for ElementParts {
 }
 
 /// Every type of PostgreSQL's that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
-pub const ALL: [Type; 24] = [
+pub const ALL: [Type; 36] = [
     Type::Boolean,
     Type::SmallInt,
     Type::Integer,
@@ -176,6 +180,18 @@ pub const ALL: [Type; 24] = [
     Type::Cidr,
     Type::MacAddr,
     Type::MacAddr8,
+    Type::Range(RangeKind::Integer),
+    Type::Range(RangeKind::BigInt),
+    Type::Range(RangeKind::Numeric),
+    Type::Range(RangeKind::Timestamp),
+    Type::Range(RangeKind::TimestampTz),
+    Type::Range(RangeKind::Date),
+    Type::Multirange(RangeKind::Integer),
+    Type::Multirange(RangeKind::BigInt),
+    Type::Multirange(RangeKind::Numeric),
+    Type::Multirange(RangeKind::Timestamp),
+    Type::Multirange(RangeKind::TimestampTz),
+    Type::Multirange(RangeKind::Date),
 ];
 
 /// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
@@ -204,7 +220,31 @@ const ARRAYS: [(u32, &str, &str); ALL.len()] = [
     (651, "cidr[]", "_cidr"),
     (1040, "macaddr[]", "_macaddr"),
     (775, "macaddr8[]", "_macaddr8"),
+    (3905, "int4range[]", "_int4range"),
+    (3927, "int8range[]", "_int8range"),
+    (3907, "numrange[]", "_numrange"),
+    (3909, "tsrange[]", "_tsrange"),
+    (3911, "tstzrange[]", "_tstzrange"),
+    (3913, "daterange[]", "_daterange"),
+    (6150, "int4multirange[]", "_int4multirange"),
+    (6157, "int8multirange[]", "_int8multirange"),
+    (6151, "nummultirange[]", "_nummultirange"),
+    (6152, "tsmultirange[]", "_tsmultirange"),
+    (6153, "tstzmultirange[]", "_tstzmultirange"),
+    (6155, "datemultirange[]", "_datemultirange"),
 ];
+
+/// Object identifier and name of a range type, and of its multirange type.
+fn range_names(kind: RangeKind) -> (u32, &'static str, u32, &'static str) {
+    match kind {
+        RangeKind::Integer => (3904, "int4range", 4451, "int4multirange"),
+        RangeKind::BigInt => (3926, "int8range", 4536, "int8multirange"),
+        RangeKind::Numeric => (3906, "numrange", 4532, "nummultirange"),
+        RangeKind::Timestamp => (3908, "tsrange", 4533, "tsmultirange"),
+        RangeKind::TimestampTz => (3910, "tstzrange", 4534, "tstzmultirange"),
+        RangeKind::Date => (3912, "daterange", 4535, "datemultirange"),
+    }
+}
 
 /// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
 const MODIFIER_HEADER: i32 = 4;
@@ -240,6 +280,8 @@ impl Type {
             Self::Void => 2278,
             Self::Jsonb => 3802,
             Self::Enum(labels) => labels.oid(),
+            Self::Range(kind) => range_names(*kind).0,
+            Self::Multirange(kind) => range_names(*kind).2,
         }
     }
 
@@ -307,7 +349,7 @@ impl Type {
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz | Self::MacAddr8 => 8,
             Self::Interval | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
-            Self::Json | Self::Jsonb | Self::Inet | Self::Cidr => -1,
+            Self::Json | Self::Jsonb | Self::Inet | Self::Cidr | Self::Range(_) | Self::Multirange(_) => -1,
             Self::MacAddr => 6,
         }
     }
@@ -342,6 +384,8 @@ impl Type {
             Self::Cidr => "cidr",
             Self::MacAddr => "macaddr",
             Self::MacAddr8 => "macaddr8",
+            Self::Range(kind) => range_names(*kind).1,
+            Self::Multirange(kind) => range_names(*kind).3,
         }
     }
 
@@ -406,6 +450,11 @@ impl Type {
         matches!(self, Self::Inet | Self::Cidr)
     }
 
+    /// True for ranges and multiranges.
+    pub fn is_range(&self) -> bool {
+        matches!(self, Self::Range(_) | Self::Multirange(_))
+    }
+
     /// True for text, varchar and char.
     pub fn is_string(&self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
@@ -423,147 +472,6 @@ impl fmt::Display for Type {
             Self::Array(element) => write!(formatter, "{}[]", element.data_type()),
             other => formatter.write_str(other.base_name()),
         }
-    }
-}
-
-/// Reads a type's name or alias with its modifier, in any case and spacing: `INT4`, `decimal (10, 2)`,
-/// `timestamp(6) with time zone`. Errors: 42704 for a name that is not known, 22023 for a modifier out of range,
-/// 42601 for one that does not belong there, 0A000 for a precision of seconds other than 6.
-impl FromStr for Type {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        if let Some(element) = array_element(text) {
-            return Ok(element.parse::<Self>()?.array());
-        }
-        let (name, modifiers) = split_modifiers(text)?;
-        let unmodified = match name.as_str() {
-            "boolean" | "bool" => Self::Boolean,
-            "smallint" | "int2" => Self::SmallInt,
-            "integer" | "int" | "int4" => Self::Integer,
-            "bigint" | "int8" => Self::BigInt,
-            "real" | "float4" => Self::Real,
-            "double precision" | "float8" => Self::Double,
-            "float" => return float_type(&modifiers),
-            "numeric" | "decimal" | "dec" => return numeric_type(&modifiers),
-            "text" => Self::Text,
-            "character varying" | "char varying" | "varchar" => {
-                return Ok(Self::Varchar(length_of("varchar", &modifiers)?));
-            }
-            "character" | "char" => return Ok(Self::Char(length_of("char", &modifiers)?.unwrap_or(1))),
-            "bpchar" => return Ok(Self::Char(length_of("char", &modifiers)?.unwrap_or(0))),
-            "bytea" => Self::Bytea,
-            "date" => Self::Date,
-            "time" | "time without time zone" => return seconds_type(Self::Time, &modifiers),
-            "timestamp" | "timestamp without time zone" => return seconds_type(Self::Timestamp, &modifiers),
-            "timestamptz" | "timestamp with time zone" => return seconds_type(Self::TimestampTz, &modifiers),
-            "interval" => return seconds_type(Self::Interval, &modifiers),
-            "uuid" => Self::Uuid,
-            "oid" => Self::Oid,
-            "json" => Self::Json,
-            "jsonb" => Self::Jsonb,
-            "inet" => Self::Inet,
-            "cidr" => Self::Cidr,
-            "macaddr" => Self::MacAddr,
-            "macaddr8" => Self::MacAddr8,
-            other => ALL.into_iter().map(Self::array).find(|array| array.catalog_name() == other).ok_or_else(|| {
-                ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
-            })?,
-        };
-        if modifiers.is_empty() { Ok(unmodified) } else { Err(modifier_not_allowed(&name)) }
-    }
-}
-
-/// The name before `[]`, `[3]` or `ARRAY`; `None` if the name is not that of an array. PostgreSQL enforces no length.
-fn array_element(text: &str) -> Option<&str> {
-    let text = text.trim_end();
-    if let Some(before) = text.strip_suffix(']') {
-        let (name, length) = before.rsplit_once('[')?;
-        return length.bytes().all(|digit| digit.is_ascii_digit()).then_some(name);
-    }
-    let (name, word) = text.split_at_checked(text.len().checked_sub("array".len())?)?;
-    (word.eq_ignore_ascii_case("array") && name.ends_with(|before: char| before.is_ascii_whitespace())).then_some(name)
-}
-
-/// Splits `name (a, b) more` into the lower-case `name more`, single-spaced, and the numbers in parentheses.
-fn split_modifiers(text: &str) -> Result<(String, Vec<i64>), ValueError> {
-    let syntax = || ValueError::new(sqlstate::SYNTAX_ERROR, format!("invalid type name \"{}\"", text.trim()));
-    let (before, inside, after) = match text.split_once('(') {
-        None => (text, None, ""),
-        Some((before, rest)) => {
-            let (inside, after) = rest.split_once(')').ok_or_else(syntax)?;
-            (before, Some(inside), after)
-        }
-    };
-    let words: Vec<&str> = before.split_ascii_whitespace().chain(after.split_ascii_whitespace()).collect();
-    let modifiers = match inside {
-        None => Vec::new(),
-        Some(inside) => inside
-            .split(',')
-            .map(|number| number.trim().parse::<i64>().map_err(|_| syntax()))
-            .collect::<Result<_, _>>()?,
-    };
-    Ok((words.join(" ").to_ascii_lowercase(), modifiers))
-}
-
-fn modifier_not_allowed(name: &str) -> ValueError {
-    ValueError::new(sqlstate::SYNTAX_ERROR, format!("type modifier is not allowed for type \"{name}\""))
-}
-
-/// The n of `varchar(n)` and `char(n)`.
-fn length_of(name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
-    let invalid = |message: String| ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message);
-    match *modifiers {
-        [] => Ok(None),
-        [length] if length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
-        [length] if length > i64::from(CHARACTERS_MAX) => {
-            Err(invalid(format!("length for type {name} cannot exceed {CHARACTERS_MAX}")))
-        }
-        [length] => Ok(Some(length as u32)),
-        _ => Err(invalid("invalid type modifier".into())),
-    }
-}
-
-/// `numeric`, `numeric(precision)`, `numeric(precision, scale)`.
-fn numeric_type(modifiers: &[i64]) -> Result<Type, ValueError> {
-    let invalid = |message: String| Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
-    let (precision, scale) = match *modifiers {
-        [] => return Ok(Type::Numeric(None)),
-        [precision] => (precision, 0),
-        [precision, scale] => (precision, scale),
-        _ => return invalid("invalid NUMERIC type modifier".into()),
-    };
-    if !(1..=i64::from(NUMERIC_PRECISION_MAX)).contains(&precision) {
-        return invalid(format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}"));
-    }
-    if !(-i64::from(NUMERIC_SCALE_MAX)..=i64::from(NUMERIC_SCALE_MAX)).contains(&scale) {
-        return invalid(format!("NUMERIC scale {scale} must be between -{NUMERIC_SCALE_MAX} and {NUMERIC_SCALE_MAX}"));
-    }
-    Ok(Type::Numeric(Some((precision as u16, scale as i16))))
-}
-
-/// `float(p)`: p in bits chooses between the two float types.
-fn float_type(modifiers: &[i64]) -> Result<Type, ValueError> {
-    let invalid = |message: &str| Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
-    match *modifiers {
-        [] => Ok(Type::Double),
-        [bits] if bits < 1 => invalid("precision for type float must be at least 1 bit"),
-        [bits] if bits <= 24 => Ok(Type::Real),
-        [bits] if bits <= 53 => Ok(Type::Double),
-        [_] => invalid("precision for type float must be less than 54 bits"),
-        _ => Err(modifier_not_allowed("float")),
-    }
-}
-
-/// A type of time whose seconds have six decimals; fewer cannot be asked for.
-fn seconds_type(data_type: Type, modifiers: &[i64]) -> Result<Type, ValueError> {
-    match *modifiers {
-        [] | [6] => Ok(data_type),
-        [precision] => Err(ValueError::unsupported(format!(
-            "{}({precision}) is not supported: seconds always have six decimals",
-            data_type.catalog_name()
-        ))),
-        _ => Err(modifier_not_allowed(data_type.catalog_name())),
     }
 }
 

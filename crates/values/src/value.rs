@@ -9,6 +9,7 @@ use crate::error::ValueError;
 use crate::hardware::{MacAddress, MacAddress8};
 use crate::json::Jsonb;
 use crate::network::InetAddress;
+use crate::ranges::{MultirangeValue, RangeValue};
 use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,10 @@ pub enum Value {
     MacAddr(MacAddress),
     /// `macaddr8`.
     MacAddr8(MacAddress8),
+    /// A range.
+    Range(#[serde(with = "range_bytes")] Arc<RangeValue>),
+    /// A multirange.
+    Multirange(#[serde(with = "multirange_bytes")] Arc<MultirangeValue>),
 }
 
 impl Value {
@@ -100,6 +105,16 @@ impl Value {
     pub fn jsonb(json: Jsonb) -> Result<Self, ValueError> {
         json.check_depth()?;
         Ok(Self::Jsonb(Arc::new(json)))
+    }
+
+    /// A range.
+    pub fn range(range: RangeValue) -> Self {
+        Self::Range(Arc::new(range))
+    }
+
+    /// A multirange.
+    pub fn multirange(multirange: MultirangeValue) -> Self {
+        Self::Multirange(Arc::new(multirange))
     }
 
     /// True for NULL.
@@ -135,6 +150,8 @@ impl Value {
             Self::Cidr(_) => Type::Cidr,
             Self::MacAddr(_) => Type::MacAddr,
             Self::MacAddr8(_) => Type::MacAddr8,
+            Self::Range(range) => Type::Range(range.kind()),
+            Self::Multirange(multirange) => Type::Multirange(multirange.kind()),
         })
     }
 
@@ -200,6 +217,8 @@ impl Value {
                 Self::Numeric(number) => size_of::<BigDecimal>() + number.as_bigint_and_scale().0.bits() as usize / 8,
                 Self::Enum(value) => size_of::<EnumValue>() + value.order().as_bytes().len() + value.label().len(),
                 Self::Array(array) => array.values().iter().map(Self::size_in_memory).sum(),
+                Self::Range(range) => range.size_in_memory(),
+                Self::Multirange(multirange) => multirange.size_in_memory(),
                 _ => 0,
             }
     }
@@ -236,6 +255,8 @@ impl PartialEq for Value {
             (Self::Inet(left), Self::Inet(right)) | (Self::Cidr(left), Self::Cidr(right)) => left == right,
             (Self::MacAddr(left), Self::MacAddr(right)) => left == right,
             (Self::MacAddr8(left), Self::MacAddr8(right)) => left == right,
+            (Self::Range(left), Self::Range(right)) => left == right,
+            (Self::Multirange(left), Self::Multirange(right)) => left == right,
             _ => false,
         }
     }
@@ -340,6 +361,42 @@ mod jsonb_bytes {
             Ok(Value::Jsonb(json)) => Ok(json),
             _ => Err(D::Error::custom("the bytes of a jsonb are damaged")),
         }
+    }
+}
+
+/// A range in a message: the bytes that it has in a row.
+mod range_bytes {
+    use crate::ranges::{RangeValue, stored};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(range: &Arc<RangeValue>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        stored::encode_range(range, &mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<RangeValue>, D::Error> {
+        stored::decode_range(&Vec::<u8>::deserialize(deserializer)?).map(Arc::new).map_err(D::Error::custom)
+    }
+}
+
+/// A multirange in a message, too.
+mod multirange_bytes {
+    use crate::ranges::{MultirangeValue, stored};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(all: &Arc<MultirangeValue>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        stored::encode_multirange(all, &mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<MultirangeValue>, D::Error> {
+        stored::decode_multirange(&Vec::<u8>::deserialize(deserializer)?).map(Arc::new).map_err(D::Error::custom)
     }
 }
 

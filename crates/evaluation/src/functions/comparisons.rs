@@ -79,7 +79,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     underscore: ["text", "text_pattern", "bpchar_pattern"],
     between: [
         ("numeric_", ""), ("date_", ""), ("time_", ""), ("timestamp_", ""), ("interval_", ""), ("uuid_", ""), ("jsonb_", ""),
-        ("network_", ""), ("macaddr_", ""), ("macaddr8_", ""),
+        ("network_", ""), ("macaddr_", ""), ("macaddr8_", ""), ("range_", ""), ("multirange_", ""),
         ("date_", "_timestamp"), ("date_", "_timestamptz"), ("timestamp_", "_date"), ("timestamp_", "_timestamptz"),
         ("timestamptz_", "_date"), ("timestamptz_", "_timestamp")
     ],

@@ -66,6 +66,16 @@ fn uuid(call: &CallArguments<'_, '_>) -> Option<[u8; 16]> {
     }
 }
 
+/// The hash of an integer of any width, of a day or of an instant.
+pub(super) fn of_long(number: i64) -> u32 {
+    of_word(folded(number))
+}
+
+/// As [`of_long`].
+pub(super) fn of_long_with(number: i64, seed: u64) -> u64 {
+    of_word_with(folded(number), seed)
+}
+
 /// The word of a long integer: that of an `int4` with the same value.
 fn folded(number: i64) -> u32 {
     let (low, high) = (number as u32, (number >> 32) as u32);
@@ -156,13 +166,13 @@ pub(super) fn of_bytes_with(bytes: &[u8], seed: u64) -> u64 {
     u64::from(b) << 32 | u64::from(c)
 }
 
-fn of_word(word: u32) -> u32 {
+pub(super) fn of_word(word: u32) -> u32 {
     let mut state = HashWords::new(4, 0);
     state.0 = state.0.wrapping_add(word);
     state.finish().2
 }
 
-fn of_word_with(word: u32, seed: u64) -> u64 {
+pub(super) fn of_word_with(word: u32, seed: u64) -> u64 {
     let mut state = HashWords::new(4, seed);
     state.0 = state.0.wrapping_add(word);
     let HashWords(_, b, c) = state.finish();

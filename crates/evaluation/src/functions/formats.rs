@@ -42,6 +42,8 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("cidr_send", send),
     ("macaddr_send", send),
     ("macaddr8_send", send),
+    ("range_send", send),
+    ("multirange_send", send),
     ("json_send", send),
     ("jsonb_send", send),
     ("md5_text", |call| Ok(digest(call.text(0).as_bytes()))),

@@ -6,6 +6,7 @@ mod bounds;
 mod domains;
 mod enums;
 mod extensions;
+mod ranges;
 mod scans;
 mod world;
 

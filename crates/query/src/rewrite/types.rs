@@ -85,6 +85,9 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
         | "varbit" | "tid" | "pg_lsn" | "int2vector" | "oidvector" => {
             return Err(QueryError::unsupported(format!("type {name} is not supported")));
         }
+        range if range.parse::<Type>().is_ok_and(|known| known.element().unwrap_or(known).is_range()) => {
+            return Err(QueryError::unsupported(format!("type {name} is not supported")));
+        }
         "string" => return Err(QueryError::new("42704", "type \"string\" does not exist")),
         _ => return Ok(Named::Known(name.parse::<Type>().map_err(QueryError::from)?)),
     };

@@ -7,6 +7,7 @@ use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, activity, definition_texts,
     dependences, grants, initial, procedures, roles,
 };
+use analyzer::facts::{Facts, Range};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
 use messages::schema::{
@@ -19,7 +20,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 40] = [
+pub const FILLED: [&str; 41] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -43,6 +44,7 @@ pub const FILLED: [&str; 40] = [
     "pg_language",
     "pg_namespace",
     "pg_proc",
+    "pg_range",
     "pg_rewrite",
     "pg_roles",
     "pg_sequence",
@@ -109,6 +111,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_init_privs" => initial::rights(catalog),
         "pg_collation" => initial::collations(),
         "pg_proc" => procedures::rows(catalog),
+        "pg_range" => Facts::postgresql15().ranges.iter().map(range_type).collect(),
         "pg_rewrite" => dependences::rules(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
         "pg_sequence" => catalog.sequences().map(|(table, sequence)| self::sequence(table, sequence)).collect(),
@@ -138,6 +141,14 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_available_extension_versions" => catalog.rows_of_extension_versions(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
+    }
+}
+
+/// A type of ranges.
+fn range_type(known: &Range) -> Row {
+    row! {
+        rngtypid: known.id.0, rngsubtype: known.element.0, rngmultitypid: known.multirange.0, rngcollation: known.collation.0,
+        rngsubopc: known.operator_class, rngcanonical: known.canonical.as_ref(), rngsubdiff: known.difference.as_ref(),
     }
 }
 
@@ -516,12 +527,18 @@ fn view_text(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
 
 fn type_row(system_type: &SystemType) -> Row {
     let is_supported = Type::from_oid(system_type.oid).is_some();
+    // What reads and writes ranges is the same for all of them.
+    let functions = match system_type.kind {
+        "r" => "range_",
+        "m" => "multirange_",
+        _ => system_type.name,
+    };
     row! {
         oid: system_type.oid, typname: system_type.name, typnamespace: PG_CATALOG_OID, typowner: OWNER_OID,
         typlen: system_type.length, typbyval: system_type.by_value, typtype: system_type.kind,
         typcategory: system_type.category, typispreferred: system_type.preferred, typisdefined: true, typdelim: ",",
         typrelid: 0, typelem: system_type.element, typarray: if is_supported { system_type.array } else { 0 },
-        typinput: format!("{}in", system_type.name), typoutput: format!("{}out", system_type.name), typalign: "i",
+        typinput: format!("{functions}in"), typoutput: format!("{functions}out"), typalign: "i",
         typstorage: storage(system_type), typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0,
         typcollation: system_type.collation,
     }

@@ -372,6 +372,10 @@ impl<'a> Compiler<'a> {
         if is_address(&left) || is_address(&right) {
             return Err(beyond("an operator of addresses"));
         }
+        let is_range = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_range());
+        if is_range(&left) || is_range(&right) {
+            return Err(beyond("an operator of ranges"));
+        }
         let known_operator = operator_of_values(operator);
         let (left_type, right_type) = match (left.data_type, right.data_type) {
             (Some(left), Some(right)) => (left, right),

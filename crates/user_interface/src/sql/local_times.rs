@@ -6,7 +6,11 @@
 use crate::errors::{Result, SqlError};
 use sqlparser::ast::{self, Visit, Visitor};
 use std::ops::ControlFlow;
-use values::{Type, Zone};
+use values::{RangeKind, Type, Zone};
+
+/// The types whose constants are local times.
+const INSTANTS: [Type; 3] =
+    [Type::TimestampTz, Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
 
 /// Refuses a text in which a constant is a local time, unless it is read in UTC. A constant that would be one if it was a `timestamptz` counts too: what it becomes
 /// is not known here. Errors: 0A000.
@@ -30,8 +34,8 @@ impl Visitor for KeptConstants<'_> {
 
     fn pre_visit_value(&mut self, value: &ast::ValueWithSpan) -> ControlFlow<String> {
         let Some(text) = crate::sql::literals::text_of(&value.value) else { return ControlFlow::Continue(()) };
-        let read = |zone: &Zone| values::text::parse_in(text, Type::TimestampTz, zone).ok();
-        match read(self.0) == read(&Zone::UTC) {
+        let read = |data_type: Type, zone: &Zone| values::text::parse_in(text, data_type, zone).ok();
+        match INSTANTS.into_iter().all(|of| read(of, self.0) == read(of, &Zone::UTC)) {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(text.to_owned()),
         }

@@ -7,7 +7,7 @@ use messages::schema::IndexMethod;
 use values::Type;
 
 /// `pg_type.typname` of the types that have a class of their own, as classes are named after them.
-const BASES: [&str; 23] = [
+const BASES: [&str; 25] = [
     "array",
     "bool",
     "bpchar",
@@ -24,8 +24,10 @@ const BASES: [&str; 23] = [
     "jsonb",
     "macaddr",
     "macaddr8",
+    "multirange",
     "numeric",
     "oid",
+    "range",
     "text",
     "time",
     "timestamp",
@@ -40,6 +42,8 @@ fn base(own: Type) -> Option<&'static str> {
         Type::Array(_) => "array",
         Type::Cidr => "inet",
         Type::Enum(_) => "enum",
+        Type::Range(_) => "range",
+        Type::Multirange(_) => "multirange",
         other => other.catalog_name(),
     };
     BASES.into_iter().find(|known| *known == name)
@@ -49,11 +53,13 @@ fn base(own: Type) -> Option<&'static str> {
 fn classes(base: &str, method: IndexMethod) -> Vec<String> {
     let named = |suffix: &str| format!("{base}_{suffix}");
     match (method, base) {
+        (IndexMethod::Gist, "range" | "multirange") => vec![named("ops")],
         (IndexMethod::Gist, _) => Vec::new(),
         (IndexMethod::Gin, "array") => vec![named("ops")],
         (IndexMethod::Gin, "jsonb") => vec![named("ops"), named("path_ops")],
         (IndexMethod::Gin, _) => Vec::new(),
-        (IndexMethod::Brin, "array" | "bool" | "jsonb") => Vec::new(),
+        (IndexMethod::Brin, "array" | "bool" | "jsonb" | "multirange") => Vec::new(),
+        (IndexMethod::Brin, "range") => vec![named("inclusion_ops")],
         (IndexMethod::Brin, "bpchar" | "bytea" | "text") => vec![named("minmax_ops"), named("bloom_ops")],
         (IndexMethod::Brin, "inet") => {
             ["inclusion_ops", "minmax_ops", "bloom_ops", "minmax_multi_ops"].map(named).to_vec()

@@ -200,6 +200,7 @@ fn has_fixed_text(own: Type, is_read: bool) -> bool {
     let own = own.element().unwrap_or(own);
     match own {
         Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval => false,
+        Type::Range(_) | Type::Multirange(_) => false,
         Type::Time => !is_read,
         _ => true,
     }

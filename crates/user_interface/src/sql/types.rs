@@ -13,7 +13,7 @@ use messages::schema::{Catalog, DomainRules, TypeSchema};
 use sqlparser::ast;
 use std::sync::Arc;
 use values::cast::{self, Context};
-use values::{Type, Value, Zone};
+use values::{RangeKind, Type, Value, Zone};
 
 /// Why a statement did not become a program.
 #[derive(Debug)]
@@ -94,7 +94,8 @@ pub struct Parameters {
 
 /// Whether a cast depends on the time zone: it then waits for the zone that the session has when the statement is executed, as in PostgreSQL.
 pub fn depends_on_zone(from: Type, to: Type) -> bool {
-    let is_instant = |data_type: Type| data_type.element().unwrap_or(data_type) == Type::TimestampTz;
+    let instants = [Type::TimestampTz, Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
+    let is_instant = |data_type: Type| instants.contains(&data_type.element().unwrap_or(data_type));
     is_instant(from) != is_instant(to)
 }
 
