@@ -4,7 +4,7 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles,
+    policies, procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 36] = [
+pub const FILLED: [&str; 38] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -40,6 +40,8 @@ pub const FILLED: [&str; 36] = [
     "pg_indexes",
     "pg_language",
     "pg_namespace",
+    "pg_policies",
+    "pg_policy",
     "pg_proc",
     "pg_roles",
     "pg_sequence",
@@ -112,6 +114,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 })
                 .collect()
         }
+        "pg_policies" => policies::texts(catalog),
+        "pg_policy" => policies::rows(catalog),
         "pg_proc" => procedures::rows(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
         "pg_sequence" => catalog.sequences().map(|(table, sequence)| self::sequence(table, sequence)).collect(),
@@ -238,8 +242,8 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: false, relhastriggers: is_table && !table.triggers.is_empty(), relhassubclass: false, relrowsecurity: false,
-        relforcerowsecurity: false,
+        relhasrules: false, relhastriggers: is_table && !table.triggers.is_empty(), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
+        relforcerowsecurity: is_table && table.row_security.is_forced,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
         relacl: matches!(relation, Found::Table(_)).then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
@@ -510,7 +514,7 @@ fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
         schemaname: catalog.schema_of(&table.name), tablename: bare(&table.name), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: !table.triggers.is_empty(),
-        rowsecurity: false,
+        rowsecurity: table.row_security.is_enabled,
     }
 }
 

@@ -311,6 +311,11 @@ impl Settings {
         self.given("default_transaction_isolation").and_then(|name| TransactionLevel::of_name(name)).unwrap_or_default()
     }
 
+    /// Whether statements take what policies of tables leave: if not, it is an error that they hold something back.
+    pub fn row_security(&self) -> bool {
+        self.given("row_security").is_none_or(|value| value == "on")
+    }
+
     /// Whether texts are QUEL. Asked at every one of them.
     pub fn speaks_quel(&self) -> bool {
         self.given("raid.query_language").is_some_and(|value| value == "quel")
