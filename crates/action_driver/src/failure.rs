@@ -127,6 +127,24 @@ pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value], z
     })
 }
 
+/// 42501: a row does not satisfy what row-level security asks of it.
+#[cold]
+pub fn row_refused(message: &str) -> Failure {
+    statement(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+}
+
+/// The same failure without the values of rows that its detail shows.
+#[cold]
+pub fn without_values(failure: Failure) -> Failure {
+    match failure {
+        Failure::Statement(wrong) => {
+            let StatementFailure { sqlstate, message, hint, constraint, .. } = *wrong;
+            Failure::Statement(StatementFailure { sqlstate, message, detail: None, hint, constraint }.into())
+        }
+        other => other,
+    }
+}
+
 /// 23514: a row that is there does not satisfy a new condition.
 #[cold]
 pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {

@@ -5,7 +5,7 @@
 
 use crate::expression::ExpressionScope;
 use crate::failure;
-use messages::program::Expression;
+use messages::program::{Expression, RowGuard, RowGuardCondition};
 use messages::schema::{CheckSchema, IndexKey, IndexKeyPart, IndexSchema, RowExpression, TableSchema};
 use messages::session::Failure;
 use messages::{Conflict, ConflictKind, Item, Key, Row};
@@ -206,6 +206,29 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
 pub fn complete(table: &TableSchema, values: &mut [Value], scope: &ExpressionScope) -> Result<(), Failure> {
     generate(table, values, scope)?;
     check(table, values, scope)
+}
+
+/// The same of a row that row-level security looks at, too, before the table does. Errors: 42501 besides; they show no values of the row.
+pub fn complete_guarded(
+    table: &TableSchema,
+    values: &mut [Value],
+    guard: Option<&RowGuard>,
+    scope: &ExpressionScope,
+) -> Result<(), Failure> {
+    let Some(guard) = guard else { return complete(table, values, scope) };
+    generate(table, values, scope)?;
+    check_guard(&guard.new, values, scope)?;
+    check(table, values, scope).map_err(failure::without_values)
+}
+
+/// Errors: 42501 for a row that one of these conditions is not true for, NULL not being true; those of the conditions.
+pub fn check_guard(conditions: &[RowGuardCondition], values: &[Value], scope: &ExpressionScope) -> Result<(), Failure> {
+    for guard in conditions {
+        if !scope.passes(Some(&guard.condition), values)? {
+            return Err(failure::row_refused(&guard.message));
+        }
+    }
+    Ok(())
 }
 
 /// Computes the generated columns of a row. Errors: those of their expressions.

@@ -41,6 +41,7 @@ pub mod namespace;
 pub mod notification;
 pub mod oracle;
 pub mod planted;
+mod policy_schema;
 pub mod privilege;
 pub mod probes;
 pub mod program;

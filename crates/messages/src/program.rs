@@ -112,6 +112,8 @@ pub enum Action {
         /// The table's storage was made by this very transaction, so nobody else can see it: rows may be committed ahead
         /// in chunks, and only the catalog row makes them visible.
         private: bool,
+        /// What new rows have to satisfy.
+        guard: Option<Arc<RowGuard>>,
     },
     /// Updates the rows of the source that pass the filter.
     Update {
@@ -123,6 +125,8 @@ pub enum Action {
         assignments: Vec<(usize, Expression)>,
         /// What to return of each new row.
         returning: Vec<Expression>,
+        /// What rows have to satisfy before and behind.
+        guard: Option<Arc<RowGuard>>,
     },
     /// Deletes the rows of the source that pass the filter.
     Delete {
@@ -132,6 +136,8 @@ pub enum Action {
         filter: Option<Expression>,
         /// What to return of each old row.
         returning: Vec<Expression>,
+        /// What rows have to satisfy.
+        guard: Option<Arc<RowGuard>>,
     },
     /// Writes catalog rows (schema changes): each with the version that must still stand, and the new row.
     Catalog {
@@ -249,6 +255,26 @@ pub struct ConflictClause {
     pub targets: Vec<ConflictKey>,
     /// `None`: DO NOTHING. Else DO UPDATE.
     pub update: Option<ConflictAssignments>,
+    /// What rows have to satisfy that DO UPDATE changes.
+    pub guard: Option<Arc<RowGuard>>,
+}
+
+/// What row-level security asks of the rows that an action changes. Where there is one, errors show no values of rows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RowGuard {
+    /// Of rows as they were, over their columns.
+    pub old: Vec<RowGuardCondition>,
+    /// Of rows as they will be, over their columns.
+    pub new: Vec<RowGuardCondition>,
+}
+
+/// A condition that is to be true.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RowGuardCondition {
+    /// The condition.
+    pub condition: Expression,
+    /// What the client is told if it is not (42501).
+    pub message: Arc<str>,
 }
 
 /// `DO UPDATE SET assignments WHERE filter`, over the columns of the old row, followed by those of the row that was to be

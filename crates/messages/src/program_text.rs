@@ -6,7 +6,8 @@ use crate::expression_sql::SqlStyle;
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
-    Program, RowLockStrength, RowLockWait, RowSortKey, RowSource, SequenceValue, StatementEdge, UnaryOperator, Values,
+    Program, RowGuard, RowLockStrength, RowLockWait, RowSortKey, RowSource, SequenceValue, StatementEdge,
+    UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -37,30 +38,33 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             Some(RowLockStrength::Share) => format!("lock all of {}, to share", table.name),
             Some(RowLockStrength::Update) => format!("lock all of {}", table.name),
         }),
-        Action::Insert { table, values, input, on_conflict, returning, private } => {
+        Action::Insert { table, values, input, on_conflict, returning, private, guard } => {
             let names = ColumnNames::of_table(table);
             input_of(input, lines);
             lines.push(format!("compute {}", assigned(table, values.iter().enumerate(), &ColumnNames::input())));
             let ahead = if *private { ", ahead of the commit" } else { "" };
+            guarded(guard.as_deref(), &names, lines);
             lines.push(format!("write a row of {}{ahead}", with_indexes(table)));
             if let Some(on_conflict) = on_conflict {
                 conflict(table, on_conflict, lines);
             }
             returned(returning, &names, lines);
         }
-        Action::Update { source, filter, assignments, returning } => {
+        Action::Update { source, filter, assignments, returning, guard } => {
             let names = ColumnNames::of_source(source);
             lines.push(read(source, ", for update"));
             test(filter.as_ref(), &names, lines);
             let pairs = assignments.iter().map(|(column, value)| (*column, value));
             lines.push(format!("compute {}", assigned(&source.table, pairs, &names)));
+            guarded(guard.as_deref(), &names, lines);
             lines.push(format!("write the row of {}", with_indexes(&source.table)));
             returned(returning, &names, lines);
         }
-        Action::Delete { source, filter, returning } => {
+        Action::Delete { source, filter, returning, guard } => {
             let names = ColumnNames::of_source(source);
             lines.push(read(source, ", for update"));
             test(filter.as_ref(), &names, lines);
+            guarded(guard.as_deref(), &names, lines);
             lines.push(format!("delete the row of {}", with_indexes(&source.table)));
             returned(returning, &names, lines);
         }
@@ -87,6 +91,14 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
                 None => format!("write {}, ahead of the commit", with_indexes(to)),
             });
         }
+    }
+}
+
+/// What row-level security asks of rows.
+fn guarded(guard: Option<&RowGuard>, names: &ColumnNames, lines: &mut Vec<String>) {
+    let Some(guard) = guard else { return };
+    for (row, conditions) in [("old", &guard.old), ("new", &guard.new)] {
+        lines.extend(conditions.iter().map(|one| format!("refuse a {row} row unless {}", names.show(&one.condition))));
     }
 }
 
@@ -222,6 +234,7 @@ fn conflict(table: &TableSchema, on_conflict: &ConflictClause, lines: &mut Vec<S
     let condition = filter.as_ref().map_or(String::new(), |filter| format!(" and {}", names.show(filter)));
     let pairs = assignments.iter().map(|(column, value)| (*column, value));
     lines.push(format!("if {key} exists{condition}, write {}", assigned(table, pairs, &names)));
+    guarded(on_conflict.guard.as_deref(), &names, lines);
 }
 
 /// The line that says how rows are found.

@@ -11,6 +11,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use values::{Type, Value, Zone};
 
+/// The name of a window, which no client can write, in the queries of rows that row-level security lets through: what is said of these rows may be computed for no others.
+pub const ROW_SECURITY_WINDOW: &str = "\u{1e}row security";
+
 /// From 1970 to 2000, in microseconds.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
 

@@ -11,6 +11,7 @@ pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, 
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::namespace;
+pub use crate::policy_schema::{PolicyCommand, PolicySchema, RowSecurity};
 use crate::privilege::{Grants, Rights};
 use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
@@ -178,6 +179,8 @@ pub struct TableSchema {
     pub generated: Vec<GeneratedColumn>,
     /// What fires when its rows change, by name.
     pub triggers: Vec<TriggerSchema>,
+    /// Who may see and write which of its rows.
+    pub row_security: RowSecurity,
 }
 
 /// A generated column.
@@ -228,6 +231,7 @@ impl TableSchema {
             materialized: None,
             generated: Vec::new(),
             triggers: Vec::new(),
+            row_security: RowSecurity::default(),
         }
     }
 
@@ -449,6 +453,8 @@ impl CommentTarget {
     pub const PROCEDURES: u32 = 1255;
     /// `pg_type`.
     pub const TYPES: u32 = 1247;
+    /// `pg_policy`.
+    pub const POLICIES: u32 = 3256;
     /// `pg_extension`.
     pub const EXTENSIONS: u32 = 3079;
     /// `pg_namespace`.

@@ -91,6 +91,7 @@ impl FamilyPrograms {
             on_conflict: None,
             returning: Vec::new(),
             private: false,
+            guard: None,
         };
         let child = |link: usize| {
             let mut row = vec![Expression::Constant(Value::Null); 5];
@@ -99,7 +100,7 @@ impl FamilyPrograms {
         };
         let delete = |table: &Arc<TableSchema>| {
             let source = point_at(Arc::clone(table));
-            changing(Action::Delete { source, filter: None, returning: Vec::new() })
+            changing(Action::Delete { source, filter: None, returning: Vec::new(), guard: None })
         };
         let read = |table: &Arc<TableSchema>, columns: u16| {
             let path = AccessPath::KeyRange(PrefixBounds::default());
@@ -124,6 +125,7 @@ impl FamilyPrograms {
                 filter: None,
                 assignments: vec![(0, Expression::Parameter(2))],
                 returning: Vec::new(),
+                guard: None,
             }),
             children: [0, 1, 2, 3].map(child),
             end_child: delete(&children),

@@ -134,9 +134,10 @@ fn make_sequence() -> Action {
         table: sequence(),
         values: (0..3).map(Expression::Column).collect(),
         input: InsertInput::Rows(vec![row.map(Expression::Constant).into()]),
-        on_conflict: Some(ConflictClause { targets: Vec::new(), update: None }),
+        on_conflict: Some(ConflictClause { targets: Vec::new(), update: None, guard: None }),
         returning: Vec::new(),
         private: false,
+        guard: None,
     }
 }
 
@@ -210,9 +211,11 @@ fn insert(storage: TableId, key: u16, assignment: Option<Expression>, returning:
         on_conflict: assignment.map(|assignment| ConflictClause {
             targets: vec![ConflictKey::PrimaryKey],
             update: Some((vec![(1, assignment)], None)),
+            guard: None,
         }),
         returning: if returning { vec![Expression::Column(1)] } else { Vec::new() },
         private: false,
+        guard: None,
     }
 }
 
@@ -257,9 +260,11 @@ fn make_counter() -> Action {
         on_conflict: Some(ConflictClause {
             targets: vec![ConflictKey::PrimaryKey],
             update: Some((vec![added(1), added(2)], None)),
+            guard: None,
         }),
         returning: Vec::new(),
         private: false,
+        guard: None,
     }
 }
 
@@ -320,6 +325,7 @@ impl Programs {
             filter: None,
             assignments: vec![(1, concat(Expression::Column(1), Expression::Parameter(1)))],
             returning: value(),
+            guard: None,
         };
         let add = Action::Update {
             source: point(COUNTERS),
@@ -329,8 +335,9 @@ impl Programs {
                 (2, sum(Expression::Column(2), quarter())),
             ],
             returning: Vec::new(),
+            guard: None,
         };
-        let delete = Action::Delete { source: point(MEMBERS), filter: None, returning: value() };
+        let delete = Action::Delete { source: point(MEMBERS), filter: None, returning: value(), guard: None };
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
             read_list: read(LISTS, None),

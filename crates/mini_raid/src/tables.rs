@@ -374,6 +374,7 @@ fn insert(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = i64>, private
         on_conflict: None,
         returning: Vec::new(),
         private,
+        guard: None,
     }
 }
 

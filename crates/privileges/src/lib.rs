@@ -6,12 +6,14 @@
 //! * [`standing`]: a role with all that it is a member of, and what it may do;
 //! * [`kind`]: kinds of objects, the privileges that there are on each, and what one begins with;
 //! * [`grants`]: what is granted, added to and taken away from;
+//! * [`policies`]: whose rows of a table are whose;
 //! * [`path`]: the schemas where names are looked for;
 //! * [`text`]: grants as PostgreSQL prints them.
 
 pub mod grants;
 pub mod kind;
 pub mod path;
+pub mod policies;
 pub mod standing;
 pub mod text;
 

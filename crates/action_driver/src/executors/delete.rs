@@ -27,11 +27,11 @@ pub struct DeleteRun {
 impl DeleteRun {
     /// Evaluates bounds. Errors: those of the expressions.
     pub fn begin(action: &Action, scene: &Scene) -> Result<DeleteRun, Failure> {
-        let Action::Delete { source, filter, returning } = action else { unreachable!("begun for a deletion") };
+        let Action::Delete { source, filter, returning, guard } = action else { unreachable!("begun for a deletion") };
         let table = &source.table;
         let mut columns = ColumnSet::default();
         columns.add_all(returning.iter().chain(filter));
-        if scene.references.iter().any(|reference| reference.parent.oid == table.oid) {
+        if guard.is_some() || scene.references.iter().any(|reference| reference.parent.oid == table.oid) {
             columns = ColumnSet::ALL;
         } else if !table.indexes.is_empty() {
             let indexed = table.indexes.iter().flat_map(IndexSchema::columns_used);
@@ -61,7 +61,7 @@ impl DeleteRun {
         scene: &mut Scene,
         event: ExecutorEvent,
     ) -> Result<ExecutorStep, Failure> {
-        let Action::Delete { source, filter, returning } = action else { unreachable!("begun for a deletion") };
+        let Action::Delete { source, filter, returning, guard } = action else { unreachable!("begun for a deletion") };
         let mut event = event;
         loop {
             if let Some(write) = &mut self.write {
@@ -88,6 +88,9 @@ impl DeleteRun {
                 self.row.extend_from_slice(&scene.supplied[number][1..]);
             }
             if scene.scope.passes(filter.as_ref(), &self.row)? {
+                if let Some(guard) = guard {
+                    rows::check_guard(&guard.old, &self.row, &scene.scope)?;
+                }
                 let old = Image { key: &found.key, values: &self.row };
                 self.write = Some(RowWrite::plan(&source.table, Some(old), None, WritePart::Both, &scene.scope)?);
             }

@@ -9,7 +9,7 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput};
+use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, RowGuard};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, Row};
@@ -47,14 +47,16 @@ struct InsertAction<'a> {
     on_conflict: Option<&'a ConflictClause>,
     returning: &'a [Expression],
     private: bool,
+    guard: Option<&'a RowGuard>,
 }
 
 impl<'a> InsertAction<'a> {
     fn of(action: &'a Action) -> InsertAction<'a> {
-        let Action::Insert { table, values, input, on_conflict, returning, private } = action else {
+        let Action::Insert { table, values, input, on_conflict, returning, private, guard } = action else {
             unreachable!("begun for an insertion")
         };
-        InsertAction { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private }
+        let (on_conflict, guard) = (on_conflict.as_ref(), guard.as_deref());
+        InsertAction { table, values, input, on_conflict, returning, private: *private, guard }
     }
 }
 
@@ -62,7 +64,8 @@ impl InsertRun {
     /// Computes the first row before its turn, unless it is one of many. What it will ask for. Errors: 23502, 54000, and those of the expressions.
     pub fn begin_ahead(&mut self, action: &Action, scene: &mut Scene) -> Result<Vec<Access>, Failure> {
         let insertion = InsertAction::of(action);
-        if insertion.private || matches!(insertion.input, InsertInput::Supplied) {
+        // What a guard asks for may have to be gathered first.
+        if insertion.private || insertion.guard.is_some() || matches!(insertion.input, InsertInput::Supplied) {
             return Ok(Vec::new());
         }
         self.stage = self.next_row(&insertion, scene)?.unwrap_or_default();
@@ -111,7 +114,7 @@ impl InsertRun {
                             Some(need)
                         }
                         RowWriteProgress::Exists(target, _) => {
-                            return Err(row_write::exists(table, target, &values, &scene.scope));
+                            return Err(exists(&insertion, target, &values, scene));
                         }
                         RowWriteProgress::Done => {
                             finish_row(&insertion, scene, Some(&old), &values)?;
@@ -142,7 +145,7 @@ impl InsertRun {
         };
         self.next += 1;
         let table = insertion.table;
-        rows::complete(table, &mut new, &scope)?;
+        rows::complete_guarded(table, &mut new, insertion.guard, &scope)?;
         if table.has_hidden_key() {
             let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
             new.push(scene.hidden_keys.next(life)?);
@@ -183,7 +186,7 @@ impl InsertRun {
         let applies =
             |on_conflict: &&ConflictClause| on_conflict.targets.is_empty() || on_conflict.targets.contains(&target);
         let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
-            return Err(row_write::exists(table, target, &new, &scene.scope));
+            return Err(exists(insertion, target, &new, scene));
         };
         if on_conflict.update.is_none() {
             return Ok(None);
@@ -231,11 +234,15 @@ impl InsertRun {
         if !scene.scope.passes(filter.as_ref(), &both)? {
             return Ok(());
         }
+        let guard = insertion.on_conflict.and_then(|on_conflict| on_conflict.guard.as_deref());
+        if let Some(guard) = guard {
+            rows::check_guard(&guard.old, &old, &scene.scope)?;
+        }
         let mut values = old.clone();
         for (column, expression) in assignments {
             values[*column] = scene.scope.evaluate(expression, &both)?.into_owned();
         }
-        rows::complete(table, &mut values, &scene.scope)?;
+        rows::complete_guarded(table, &mut values, guard, &scene.scope)?;
         let new_key = rows::table_key(table, &values);
         let old_image = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };
@@ -244,6 +251,12 @@ impl InsertRun {
         self.stage = InsertStage::Updating { old, values, write };
         Ok(())
     }
+}
+
+/// 23505.
+fn exists(insertion: &InsertAction, target: ConflictKey, values: &[Value], scene: &Scene) -> Failure {
+    let failure = row_write::exists(insertion.table, target, values, &scene.scope);
+    if insertion.guard.is_some() { failure::without_values(failure) } else { failure }
 }
 
 fn finish_row(

@@ -15,7 +15,7 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, RowSource};
+use messages::program::{Action, Expression, RowGuard, RowSource};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Addends, Item, Key};
@@ -64,6 +64,7 @@ struct UpdateAction<'a> {
     filter: Option<&'a Expression>,
     assignments: &'a [(usize, Expression)],
     returning: &'a [Expression],
+    guard: Option<&'a RowGuard>,
 }
 
 impl RowChange {
@@ -77,7 +78,7 @@ impl RowChange {
 impl UpdateRun {
     /// Evaluates bounds. Errors: those of the expressions.
     pub fn begin(action: &Action, scene: &mut Scene) -> Result<UpdateRun, Failure> {
-        let Action::Update { source, filter, assignments, returning } = action else {
+        let Action::Update { source, filter, assignments, returning, guard } = action else {
             unreachable!("begun for an update")
         };
         let table = &source.table;
@@ -89,7 +90,7 @@ impl UpdateRun {
         };
         let cursor = SourceCursor::new(source, AccessKind::Write, None, &scene.scope)?;
         let mut sum = None;
-        if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
+        if filter.is_none() && returning.is_empty() && guard.is_none() && scene.transaction.may_add {
             let item = || cursor.only_key().map(|key| rows::table_item(table, key.clone()));
             sum = increments::of_update(source, assignments, item, &scene.scope)
                 .filter(|(item, _)| scene.transaction.can_add_to(item));
@@ -133,10 +134,11 @@ impl UpdateRun {
     }
 
     fn go_on(&mut self, action: &Action, scene: &mut Scene, event: ExecutorEvent) -> Result<ExecutorStep, Failure> {
-        let Action::Update { source, filter, assignments, returning } = action else {
+        let Action::Update { source, filter, assignments, returning, guard } = action else {
             unreachable!("begun for an update")
         };
-        let update = UpdateAction { source, filter: filter.as_ref(), assignments, returning };
+        let guard = guard.as_deref();
+        let update = UpdateAction { source, filter: filter.as_ref(), assignments, returning, guard };
         let mut event = event;
         if event == ExecutorEvent::Go
             && self.sum.as_deref().is_some_and(|(item, _)| !scene.transaction.can_add_to(item))
@@ -238,14 +240,14 @@ impl UpdateRun {
         match stage {
             UpdateStage::Finding | UpdateStage::Computing(_) => unreachable!("nothing is written while finding"),
             UpdateStage::Writing(change, mut write) => {
-                if let Some(need) = advance(&mut write, &change, table, scene, event)? {
+                if let Some(need) = advance(&mut write, &change, update, scene, event)? {
                     self.stage = UpdateStage::Writing(change, write);
                     return Ok(Some(ExecutorStep::Need(need)));
                 }
                 finish_row(update, scene, &change)?;
             }
             UpdateStage::Removing(at, mut write) => {
-                if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
+                if let Some(need) = advance(&mut write, &self.changes[at], update, scene, event)? {
                     self.stage = UpdateStage::Removing(at, write);
                     return Ok(Some(ExecutorStep::Need(need)));
                 }
@@ -255,7 +257,7 @@ impl UpdateRun {
                 };
             }
             UpdateStage::Adding(at, mut write) => {
-                if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
+                if let Some(need) = advance(&mut write, &self.changes[at], update, scene, event)? {
                     self.stage = UpdateStage::Adding(at, write);
                     return Ok(Some(ExecutorStep::Need(need)));
                 }
@@ -289,11 +291,14 @@ fn compute(
     if !scene.scope.passes(update.filter, &old)? {
         return Ok(None);
     }
+    if let Some(guard) = update.guard {
+        rows::check_guard(&guard.old, &old, &scene.scope)?;
+    }
     let mut new = old.clone();
     for (column, expression) in update.assignments {
         new[*column] = scene.scope.evaluate(expression, &old)?.into_owned();
     }
-    rows::complete(table, &mut new, &scene.scope)?;
+    rows::complete_guarded(table, &mut new, update.guard, &scene.scope)?;
     let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
     Ok(Some(RowChange { old_key: found.key.clone(), old, new_key, new }))
 }
@@ -302,13 +307,16 @@ fn compute(
 fn advance(
     write: &mut RowWrite,
     change: &RowChange,
-    table: &TableSchema,
+    update: &UpdateAction,
     scene: &mut Scene,
     event: ExecutorEvent,
 ) -> Result<Option<ExecutorNeed>, Failure> {
     match write.resume(event, scene.transaction)? {
         RowWriteProgress::Need(need) => Ok(Some(need)),
-        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new, &scene.scope)),
+        RowWriteProgress::Exists(target, _) => {
+            let failure = row_write::exists(&update.source.table, target, &change.new, &scene.scope);
+            Err(if update.guard.is_some() { failure::without_values(failure) } else { failure })
+        }
         RowWriteProgress::Done => Ok(None),
     }
 }

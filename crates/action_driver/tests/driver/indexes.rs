@@ -60,9 +60,10 @@ fn insert(upserts: bool) -> Arc<Program> {
         table: jobs(),
         values: (0..4).map(column_of).collect(),
         input: InsertInput::Rows(vec![(0..4).map(parameter).collect()]),
-        on_conflict: upserts.then(|| ConflictClause { targets: vec![ConflictKey::Index(0)], update }),
+        on_conflict: upserts.then(|| ConflictClause { targets: vec![ConflictKey::Index(0)], update, guard: None }),
         returning: Vec::new(),
         private: false,
+        guard: None,
     }])
 }
 
@@ -77,13 +78,14 @@ fn set(column: usize) -> Arc<Program> {
         filter: None,
         assignments: vec![(column, parameter(1))],
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
 /// DELETE FROM jobs WHERE id = $1
 fn delete() -> Arc<Program> {
     let path = AccessPath::Point(vec![parameter(0)]);
-    program(vec![Action::Delete { source: source(path), filter: None, returning: Vec::new() }])
+    program(vec![Action::Delete { source: source(path), filter: None, returning: Vec::new(), guard: None }])
 }
 
 /// SELECT id FROM jobs, by a key of an index that equals $1
@@ -150,6 +152,7 @@ fn nothing_is_added_unread_to_what_an_entry_is_computed_of() {
         filter: None,
         assignments: vec![(3, sum)],
         returning: Vec::new(),
+        guard: None,
     }]);
     for _ in 0..3 {
         world.run(&add, &[1.into(), 1.into()]);

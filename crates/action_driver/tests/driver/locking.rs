@@ -58,6 +58,7 @@ fn update_of(selection: Action, all: bool) -> Arc<Program> {
             filter: all.then_some(is_found),
             assignments: vec![(2, Expression::Constant(Value::BigInt(7)))],
             returning: vec![column_of(0)],
+            guard: None,
         },
     ])
 }

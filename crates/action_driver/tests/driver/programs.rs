@@ -58,6 +58,7 @@ pub fn add_unread() -> Arc<Program> {
         filter: None,
         assignments: vec![(2, sum)],
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
@@ -70,6 +71,7 @@ pub fn add_narrowed() -> Arc<Program> {
         filter: None,
         assignments: vec![(2, Expression::Cast(Box::new(sum), Type::BigInt, false))],
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
@@ -81,6 +83,7 @@ pub fn add_balance() -> Arc<Program> {
         filter: None,
         assignments: vec![(2, sum)],
         returning: vec![column_of(2)],
+        guard: None,
     }])
 }
 
@@ -89,7 +92,7 @@ pub fn add_to_one_and_unread_to_another() -> Arc<Program> {
     let update = |account: u16, returning| {
         let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
         let source = from_accounts(AccessPath::Point(vec![parameter(account)]));
-        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning }
+        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning, guard: None }
     };
     program(vec![update(0, vec![column_of(2)]), update(2, Vec::new())])
 }
@@ -98,7 +101,7 @@ pub fn add_to_one_and_unread_to_another() -> Arc<Program> {
 pub fn add_to_constant(account: i32) -> Action {
     let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
     let source = from_accounts(AccessPath::Point(vec![Expression::Constant(account.into())]));
-    Action::Update { source, filter: None, assignments: vec![(2, sum)], returning: vec![column_of(2)] }
+    Action::Update { source, filter: None, assignments: vec![(2, sum)], returning: vec![column_of(2)], guard: None }
 }
 
 /// A procedure that adds $2 to the balances of $1 and $3, one after the other: the first balance is returned.
@@ -106,7 +109,7 @@ pub fn add_to_both() -> Arc<Program> {
     let update = |account: u16, returning| {
         let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
         let source = from_accounts(AccessPath::Point(vec![parameter(account)]));
-        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning }
+        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning, guard: None }
     };
     program(vec![update(0, vec![column_of(2)]), update(2, vec![column_of(2)])])
 }
@@ -118,6 +121,7 @@ pub fn set_owner() -> Arc<Program> {
         filter: None,
         assignments: vec![(1, parameter(1))],
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
@@ -130,6 +134,7 @@ pub fn shift_ids() -> Arc<Program> {
         filter: None,
         assignments: vec![(0, next)],
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
@@ -140,6 +145,7 @@ pub fn delete_from() -> Arc<Program> {
         source: from_accounts(AccessPath::KeyRange(bounds)),
         filter: None,
         returning: Vec::new(),
+        guard: None,
     }])
 }
 
@@ -151,6 +157,7 @@ fn insertion(on_conflict: Option<ConflictClause>) -> Arc<Program> {
         on_conflict,
         returning: Vec::new(),
         private: false,
+        guard: None,
     }])
 }
 
@@ -161,13 +168,13 @@ pub fn insert() -> Arc<Program> {
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 pub fn insert_or_nothing() -> Arc<Program> {
-    insertion(Some(ConflictClause { targets: Vec::new(), update: None }))
+    insertion(Some(ConflictClause { targets: Vec::new(), update: None, guard: None }))
 }
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT (any) DO UPDATE SET balance = accounts.balance + excluded.balance
 pub fn upsert() -> Arc<Program> {
     let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(column_of(5)));
-    insertion(Some(ConflictClause { targets: Vec::new(), update: Some((vec![(2, sum)], None)) }))
+    insertion(Some(ConflictClause { targets: Vec::new(), update: Some((vec![(2, sum)], None)), guard: None }))
 }
 
 /// INSERT INTO notes: the supplied rows.
@@ -179,6 +186,7 @@ pub fn copy_notes(storage: TableId, private: bool) -> Arc<Program> {
         on_conflict: None,
         returning: Vec::new(),
         private,
+        guard: None,
     }])
 }
 

@@ -202,6 +202,7 @@ fn a_failed_statement_is_undone_alone() {
         filter: None,
         assignments: vec![(2, division)],
         returning: Vec::new(),
+        guard: None,
     });
     both.read_only = false;
     let (sqlstate, _) = world.fail(&Arc::new(both), &account(7, "seven", 7));

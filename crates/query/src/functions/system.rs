@@ -106,7 +106,7 @@ const NULL_TEXTS: [&str; 10] = [
 ];
 
 /// What is there is visible. A procedure in a schema that is not in the path is called so, too.
-const TRUTHS: [&str; 11] = [
+const TRUTHS: [&str; 10] = [
     "pg_collation_is_visible",
     "pg_conversion_is_visible",
     "pg_function_is_visible",
@@ -117,7 +117,6 @@ const TRUTHS: [&str; 11] = [
     "pg_ts_config_is_visible",
     "pg_ts_dict_is_visible",
     "pg_type_is_visible",
-    "row_security_active",
 ];
 
 /// Sizes and counters: nothing is measured here.
@@ -160,7 +159,10 @@ fn default_grants(catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value>
     Some(Value::array(Type::Text, texts.into_iter().map(Value::text).collect()))
 }
 
-const COMPUTED: [(&str, Type, Compute); 33] = [
+const COMPUTED: [(&str, Type, Compute); 34] = [
+    ("row_security_active", Type::Boolean, |catalog, arguments| {
+        catalog.is_row_security_active(relation(catalog, arguments, 0)?).map(Value::Boolean)
+    }),
     ("pg_my_temp_schema", Type::Oid, |catalog, _| Some(Value::Oid(catalog.own_temporary().unwrap_or(0)))),
     ("pg_is_other_temp_schema", Type::Boolean, |catalog, arguments| {
         Some(Value::Boolean(catalog.is_others_temporary(oid(arguments, 0)?)))

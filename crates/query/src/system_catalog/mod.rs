@@ -4,7 +4,7 @@
 //! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
 //! built when a query names it. Texts of all kinds are `text` here, and numbers of transactions `bigint`. In
 //! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] and [`grants`] in it, [`information_schema`],
-//! [`procedures`] in both, [`names`] resolved to identifiers, [`definition_texts`].
+//! [`procedures`] in both, [`policies`], [`names`] resolved to identifiers, [`definition_texts`].
 
 mod activity;
 pub mod definition_texts;
@@ -14,6 +14,7 @@ mod grants;
 mod information_schema;
 mod initial;
 mod names;
+mod policies;
 mod procedures;
 mod relations;
 mod roles;

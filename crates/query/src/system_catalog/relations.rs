@@ -5,7 +5,7 @@ use super::initial::{C_COLLATION, DEFAULT_COLLATION};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, activity, definition_texts,
-    dependences, grants, initial, procedures, roles,
+    dependences, grants, initial, policies, procedures, roles,
 };
 use analyzer::facts::{Facts, Range};
 use messages::expression_sql::SqlStyle;
@@ -20,7 +20,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 41] = [
+pub const FILLED: [&str; 43] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -43,6 +43,8 @@ pub const FILLED: [&str; 41] = [
     "pg_init_privs",
     "pg_language",
     "pg_namespace",
+    "pg_policies",
+    "pg_policy",
     "pg_proc",
     "pg_range",
     "pg_rewrite",
@@ -110,6 +112,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_init_privs" => initial::rights(catalog),
         "pg_collation" => initial::collations(),
+        "pg_policies" => policies::texts(catalog),
+        "pg_policy" => policies::rows(catalog),
         "pg_proc" => procedures::rows(catalog),
         "pg_range" => Facts::postgresql15().ranges.iter().map(range_type).collect(),
         "pg_rewrite" => dependences::rules(catalog),
@@ -248,6 +252,8 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
         relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: is_table && has_triggers(catalog, table), relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false,
+        relhasrules: false, relhastriggers: is_table && !table.triggers.is_empty(), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
+        relforcerowsecurity: is_table && table.row_security.is_forced,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
         relacl: matches!(relation, Found::Table(_)).then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
@@ -506,7 +512,7 @@ fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
         schemaname: catalog.schema_of(&table.name), tablename: bare(&table.name), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: !table.triggers.is_empty(),
-        rowsecurity: false,
+        rowsecurity: table.row_security.is_enabled,
     }
 }
 

@@ -40,6 +40,7 @@ mod register;
 mod returning;
 mod rollbacks;
 mod routines;
+mod row_security;
 mod schema_changes;
 mod security;
 mod snapshots;

@@ -69,12 +69,13 @@ pub fn read_all() -> Arc<Program> {
 /// Writes a lock's row, which was there before or was not, and tells those who have got it.
 pub fn write(key: AdvisoryKey, queue: &AdvisoryQueue, was_there: bool, given: &[AdvisoryOwner]) -> Arc<Program> {
     let change = match (crate::locks::queue::is_idle(queue), was_there) {
-        (true, _) => Action::Delete { source: row_of(key), filter: None, returning: Vec::new() },
+        (true, _) => Action::Delete { source: row_of(key), filter: None, returning: Vec::new(), guard: None },
         (false, true) => Action::Update {
             source: row_of(key),
             filter: None,
             assignments: vec![(usize::from(CLAIMS), constant(queue.encode()))],
             returning: Vec::new(),
+            guard: None,
         },
         (false, false) => {
             let row = key.values().into_iter().chain([queue.encode()]).map(constant).collect();
@@ -85,6 +86,7 @@ pub fn write(key: AdvisoryKey, queue: &AdvisoryQueue, was_there: bool, given: &[
                 on_conflict: None,
                 returning: Vec::new(),
                 private: false,
+                guard: None,
             }
         }
     };

@@ -10,11 +10,13 @@ use crate::protocol::frontend::{Follows, Frontend};
 use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::expressions::Compiler;
+use crate::sql::held_tables;
 use crate::sql::insert::copied_columns;
 use crate::sql::names;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::ResultColumn;
 use messages::schema::{CatalogEntry, TableSchemaKind, VersionedTable};
@@ -26,20 +28,40 @@ impl Turn<'_> {
     /// COPY ... TO STDOUT: a query whose rows go out as data.
     pub fn copy_out(&mut self, mut execution: Box<Execution>, copy: &Copy) -> Result<()> {
         execution.prepared = match &copy.source {
-            CopySource::Table(name, columns) => Arc::new(self.table_query(name, columns)?),
-            CopySource::Query(text) => {
-                let prepared =
-                    self.prepare(text, TextLanguage::PLAIN, Vec::new())?.ok_or_else(|| SqlError::syntax(")"))?;
-                if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..) | Plan::Parts(_)) {
-                    return Err(SqlError::unsupported("COPY of this statement"));
-                }
-                self.check_plan(&prepared)?;
-                prepared
-            }
+            CopySource::Table(name, columns) => match self.held_query(name, columns)? {
+                Some(text) => self.copied_query(&text)?,
+                None => Arc::new(self.table_query(name, columns)?),
+            },
+            CopySource::Query(text) => self.copied_query(text)?,
         };
         execution.sink = Sink::Copy(copy.options.clone(), Vec::new());
         execution.announced = false;
         self.enter(execution)
+    }
+
+    /// A query that COPY copies the rows of.
+    fn copied_query(&mut self, text: &str) -> Result<Arc<Prepared>> {
+        let prepared = self.prepare(text, TextLanguage::PLAIN, Vec::new())?.ok_or_else(|| SqlError::syntax(")"))?;
+        if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..) | Plan::Parts(_)) {
+            return Err(SqlError::unsupported("COPY of this statement"));
+        }
+        self.check_plan(&prepared)?;
+        Ok(prepared)
+    }
+
+    /// The query that stands for a table of which policies hold something back from the role.
+    fn held_query(&mut self, name: &str, columns: &[String]) -> Result<Option<String>> {
+        let (catalog, (_, role)) = (self.catalog(), self.session.current_user());
+        let known = self.copied_table(name)?;
+        if !held_tables::are_held(&known.table, &catalog, role) {
+            return Ok(None);
+        }
+        let targets = copied_columns(&known.table, columns)?;
+        let quoted: Vec<String> =
+            targets.iter().map(|target| names::quote(&known.table.columns[*target].name)).collect();
+        let schema = catalog.namespace_numbered(namespace::of(name)).map(|schema| schema.name.clone());
+        let (schema, bare) = (schema.unwrap_or_default(), names::quote(namespace::bare(name)));
+        Ok(Some(format!("SELECT {} FROM {}.{bare}", quoted.join(", "), names::quote(&schema))))
     }
 
     /// A table's rows, by the query processor, which hands them over in batches.

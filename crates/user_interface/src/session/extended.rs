@@ -110,6 +110,7 @@ impl Turn<'_> {
             Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
             Plan::Queried(_, query) => query.clone(),
             Plan::Function(new) => new.trial(),
+            Plan::Schema(..) => prepared.trial.clone().unwrap_or_default(),
             Plan::Parts(parts) if parts.asks.is_some() => {
                 parts.asks.as_ref().map_or_else(|| Arc::from(""), |asks| asks.sql.clone())
             }

@@ -308,6 +308,7 @@ impl Turn<'_> {
             | Plan::Queried(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
+                    && prepared.held_with.as_ref().is_none_or(|settings| **settings == self.session.settings.now)
                     && prepared.role == self.session.current_user().1
                     && prepared.path == self.path()
                     && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))

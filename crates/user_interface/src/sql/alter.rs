@@ -68,6 +68,10 @@ impl Planner<'_> {
             AlterTableOperation::DropColumn { .. } => "DROP COLUMN",
             AlterTableOperation::AddConstraint { .. } => "ADD CONSTRAINT",
             AlterTableOperation::DropConstraint { .. } => "DROP CONSTRAINT",
+            AlterTableOperation::EnableRowLevelSecurity => "ENABLE ROW SECURITY",
+            AlterTableOperation::DisableRowLevelSecurity => "DISABLE ROW SECURITY",
+            AlterTableOperation::ForceRowLevelSecurity => "FORCE ROW SECURITY",
+            AlterTableOperation::NoForceRowLevelSecurity => "NO FORCE ROW SECURITY",
             other => return Err(SqlError::unsupported(format!("ALTER {} {other}", view.kind().word().to_uppercase()))),
         };
         let message = format!("ALTER action {action} cannot be performed on relation \"{name}\"");
@@ -78,6 +82,7 @@ impl Planner<'_> {
     fn alter(&mut self, operation: &AlterTableOperation, from: Arc<TableSchema>) -> Result<()> {
         let mut to = TableSchema::clone(&from);
         match operation {
+            _ if self.secure_rows(&from, operation) => return Ok(()),
             AlterTableOperation::EnableTrigger { name } => return self.enable_trigger(&from, name, true),
             AlterTableOperation::DisableTrigger { name } => return self.enable_trigger(&from, name, false),
             AlterTableOperation::AddConstraint { .. }
@@ -104,6 +109,7 @@ impl Planner<'_> {
                 self.check_views(&to, &TableChange::Column(&old))?;
                 Planner::rename_in_checks(&mut to, position, &old, &new)?;
                 trigger_conditions::rename(&mut to, &old, &new)?;
+                self.rename_in_policies(&mut to, position, &old, &new)?;
                 to.columns[position].name = new;
             }
             AlterTableOperation::RenameTable { table_name } => {
@@ -142,6 +148,7 @@ impl Planner<'_> {
             AlterColumnOperation::SetDataType { using, .. } => {
                 generated::check_type_is_free(&from, position)?;
                 triggers::check_type_is_free(&from, position)?;
+                self.check_policies_let_change(&from, position)?;
                 self.check_views(&from, &TableChange::Column(name))?;
                 if let Some(expression) = using {
                     self.rely_on_types(expression);
@@ -401,6 +408,7 @@ impl Planner<'_> {
             return Err(SqlError::unsupported("dropping a column of the primary key"));
         }
         self.drop_triggers_on(table, position, cascade)?;
+        self.drop_policies_on(table, position, cascade)?;
         let depends = |own: &&GeneratedColumn| own.expression.columns.contains(&position);
         let dependents: Vec<String> =
             table.generated.iter().filter(depends).map(|own| table.columns[own.column].name.clone()).collect();
@@ -446,6 +454,7 @@ impl Planner<'_> {
         self.check_free(&name)?;
         self.check_no_type(&name)?;
         self.check_views(&table, &TableChange::Whole)?;
+        self.check_policies_let_rename(&table)?;
         self.forget_name(&table.name);
         let indexes: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
         for index in indexes.iter().chain(table.primary_key_name.iter()) {

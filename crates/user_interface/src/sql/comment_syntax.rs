@@ -29,6 +29,8 @@ pub(super) enum Commented {
     Column(String, String),
     /// A constraint of a table.
     Constraint(String, String),
+    /// A policy of a table.
+    Policy(String, String),
     /// A procedure; what it was called, its name, the types of its arguments if they were given.
     Procedure(&'static str, String, Option<Vec<Type>>),
     /// A user's type.
@@ -63,6 +65,11 @@ pub(super) fn parse(words: &mut Words) -> Result<CommentStatement> {
                 true => Commented::DomainConstraint(relation(words)?, name),
                 false => Commented::Constraint(relation(words)?, name),
             }
+        }
+        "policy" => {
+            let name = words.name()?;
+            words.expect("on")?;
+            Commented::Policy(relation(words)?, name)
         }
         "procedure" => Commented::Procedure("procedure", object_name(words)?, arguments(words)?),
         "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
@@ -103,6 +110,7 @@ impl CommentStatement {
             Commented::Relation(word, name) => Commented::Relation(word, known(name)?),
             Commented::Column(table, column) => Commented::Column(known(table)?, column.clone()),
             Commented::Constraint(table, name) => Commented::Constraint(known(table)?, name.clone()),
+            Commented::Policy(table, name) => Commented::Policy(known(table)?, name.clone()),
             Commented::Type(name) => Commented::Type(lookup.existing(NameKind::Type, name)?),
             Commented::Domain(name) => Commented::Domain(lookup.existing(NameKind::Type, name)?),
             Commented::DomainConstraint(domain, name) => {
@@ -119,9 +127,10 @@ impl CommentStatement {
     /// Catalog rows that decide what becomes of it.
     pub(super) fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
         match &self.object {
-            Commented::Relation(_, name) | Commented::Column(name, _) | Commented::Constraint(name, _) => {
-                lookup.keys(NameKind::Relation, name)
-            }
+            Commented::Relation(_, name)
+            | Commented::Column(name, _)
+            | Commented::Constraint(name, _)
+            | Commented::Policy(name, _) => lookup.keys(NameKind::Relation, name),
             Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
             Commented::Type(name) | Commented::Domain(name) | Commented::DomainConstraint(name, _) => {
                 lookup.keys(NameKind::Type, name)

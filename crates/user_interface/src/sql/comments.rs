@@ -36,6 +36,7 @@ impl Planner<'_> {
                 })?;
                 CommentTarget::new(CommentTarget::CONSTRAINTS, oid)
             }
+            Commented::Policy(table, name) => self.commented_policy(table, name)?,
             Commented::Procedure(word, name, types) => {
                 let name = self.procedure_named(word, name, types.as_deref())?;
                 let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
@@ -86,6 +87,16 @@ impl Planner<'_> {
             self.write(CatalogEntry::comment_key(target), entry);
         }
         Ok(())
+    }
+
+    /// A policy of a table of the role's own.
+    fn commented_policy(&mut self, table: &str, name: &str) -> Result<CommentTarget> {
+        let known = self.commented_table(table)?;
+        let policy = known.row_security.policies.iter().find(|policy| policy.name == name).ok_or_else(|| {
+            let message = format!("policy \"{name}\" for table \"{table}\" does not exist");
+            SqlError::new(sqlstate::UNDEFINED_OBJECT, message)
+        })?;
+        Ok(CommentTarget::new(CommentTarget::POLICIES, policy.oid))
     }
 
     /// A domain of the role's own, or one of its conditions, which the plan relies on.
@@ -163,6 +174,7 @@ impl Planner<'_> {
             let indexes = table.indexes.iter().map(|index| index.oid).chain([table.primary_key_oid]);
             relations.extend([table.oid].into_iter().chain(indexes).map(|oid| (oid, 0)));
             others.extend(constraints(table).map(|(_, oid)| oid));
+            others.extend(table.row_security.policies.iter().map(|policy| policy.oid));
         }
         others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
         others.extend(self.catalog.types.values().map(|(known, _)| known.oid));

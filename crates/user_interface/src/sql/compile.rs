@@ -19,6 +19,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Overriding, Parsed, Statement};
 use crate::sql::part_builder;
+use crate::sql::policies;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
 use crate::sql::qualify::qualified;
@@ -26,6 +27,7 @@ use crate::sql::queried_table::{Makes, QueriedTable, Refresh};
 use crate::sql::relied::{functions_called, mentions_with, relations};
 use crate::sql::rights::Needs;
 use crate::sql::routines;
+use crate::sql::row_guards::{self, PolicyReader};
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_utility, session_query};
@@ -117,12 +119,19 @@ fn of_tree(
     let qualified = if parsed.is_row_change { None } else { qualified(tree, lookup)? };
     let statement = qualified.as_ref().unwrap_or(tree);
     advisory_calls::check(&parsed.text, statement)?;
-    let expanded = views::expand(statement, tree.depths().levels, context.catalog, context.facts.settings.zone())?;
+    // A policy is kept as it was written.
+    let expanded = match policies::conditions(statement) {
+        Some(_) => None,
+        None => {
+            let reader = PolicyReader::of(context.facts);
+            views::expand(statement, tree.depths().levels, context.catalog, reader)?
+        }
+    };
     if parsed.into.as_ref().is_some_and(|into| into.keeps_query()) {
         local_times::refuse(statement, "a view", context.facts.settings.zone())?;
     }
     let known = expanded.as_ref().map(|known| &known.statement).or(qualified.as_ref());
-    let whole = StatementSource { parsed, statement: known.unwrap_or(statement) };
+    let whole = StatementSource { parsed, statement: known.unwrap_or(statement), is_expanded: expanded.is_some() };
     let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
     let query = known.map(|known| Arc::from(known.to_string())).or(declared_for);
     let mut prepared = match &parsed.into {
@@ -147,18 +156,11 @@ fn of_tree(
         let is_view = kind == TableSchemaKind::View;
         prepared.tag = Tag::Plain(if is_view { "ALTER VIEW" } else { "ALTER MATERIALIZED VIEW" });
     }
-    if !parsed.likes.is_empty()
-        && let Plan::Schema(_, likes) = &mut prepared.plan
-    {
-        let all: Vec<_> = parsed.likes.iter().map(|like| like.qualified(lookup)).collect::<Result<_>>()?;
-        let keys = all.iter().map(|like| CatalogEntry::key(&like.table));
-        let rows = keys.map(|key| (key.clone(), context.all.version_of(&key)));
-        prepared.mentions = prepared.mentions.iter().cloned().chain(rows).collect();
-        *likes = all.into();
-    }
+    put_likes(&mut prepared, parsed, lookup, context)?;
     if let Some(cursor) = &parsed.cursor {
         prepared.declare(cursor, statement)?;
     }
+    row_guards::settle(&mut prepared, expanded.as_ref(), statement, context)?;
     if let Some(expanded) = expanded {
         prepared.calls_routines = calls_routines(&expanded.statement, context.all);
         prepared.show_views(expanded);
@@ -175,11 +177,25 @@ fn of_tree(
     protected(prepared, statement, context)
 }
 
+/// The tables that CREATE TABLE is to be like.
+fn put_likes(prepared: &mut Prepared, parsed: &Parsed, lookup: &NameLookup, context: &Context) -> Result<()> {
+    let Plan::Schema(_, likes) = &mut prepared.plan else { return Ok(()) };
+    let all: Vec<_> = parsed.likes.iter().map(|like| like.qualified(lookup)).collect::<Result<_>>()?;
+    let keys = all.iter().map(|like| CatalogEntry::key(&like.table));
+    let rows = keys.map(|key| (key.clone(), context.all.version_of(&key)));
+    prepared.mentions = prepared.mentions.iter().cloned().chain(rows).collect();
+    *likes = all.into();
+    Ok(())
+}
+
 /// Levels that a statement has, or can get from views.
 fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
     // A name in another schema may be a view's, too.
     let has_schemas = !context.all.namespaces.is_empty();
-    match has_schemas || tree.with(|statement| views::names_view(statement, context.catalog)) {
+    let may_grow = |statement: &ast::Statement| {
+        views::names_view(statement, context.catalog) || row_guards::names_secured(statement, context.catalog)
+    };
+    match has_schemas || tree.with(may_grow) {
         true => DEPTH_MAX,
         false => tree.depths().levels,
     }
@@ -233,6 +249,8 @@ fn check_names(statement: &ast::Statement) -> Result<()> {
 struct StatementSource<'a> {
     parsed: &'a Parsed,
     statement: &'a ast::Statement,
+    /// Whether it had views, or row-level security.
+    is_expanded: bool,
 }
 
 /// Types of parameters as far as the client gave them or the query processor has said them.
@@ -260,8 +278,11 @@ fn of_rows(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let bare = of_sql(whole, expanded, declared, context, described)?;
-    firing_plans::of_triggers(bare, whole.parsed, whole.statement, declared, context)
+    let mut bare = of_sql(whole, expanded, declared, context, described)?;
+    policies::try_first(&mut bare, whole.statement, context, described)?;
+    let prepared = firing_plans::of_triggers(bare, whole.parsed, whole.statement, declared, context)?;
+    row_guards::check_triggers(&prepared, whole.statement, whole.is_expanded, context)?;
+    Ok(prepared)
 }
 
 fn of_sql(
@@ -271,7 +292,7 @@ fn of_sql(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let StatementSource { parsed, statement } = *whole;
+    let StatementSource { parsed, statement, .. } = *whole;
     check_names(statement)?;
     let types = known_types(declared, described.map_or(&[], |(_, described)| described));
     if let ast::Statement::Execute { name: Some(name), parameters, .. } = statement {
@@ -344,7 +365,7 @@ fn of_queried(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let StatementSource { parsed, statement } = *whole;
+    let StatementSource { parsed, statement, .. } = *whole;
     check_names(statement)?;
     if !matches!(statement, ast::Statement::Query(_)) {
         return Err(SqlError::syntax(into.query.split_whitespace().next().unwrap_or_default()));
@@ -410,10 +431,10 @@ fn of_refresh(
     let makes = if refresh.with_data { Makes::Refreshed } else { Makes::Emptied };
     let into = Arc::new(QueriedTable::refreshed(name.clone(), makes, query));
     let mut prepared = on_stack(DEPTH_MAX, || -> Result<Prepared> {
-        let zone = context.facts.settings.zone();
-        let expanded = views::expand(tree, tree.depths().levels, context.all, zone)?;
+        let reader = PolicyReader { role: view.rights.owner, ..PolicyReader::of(context.facts) };
+        let expanded = views::expand(tree, tree.depths().levels, context.all, reader)?;
         let known = expanded.as_ref().map(|known| &known.statement);
-        let whole = StatementSource { parsed, statement: known.unwrap_or(tree) };
+        let whole = StatementSource { parsed, statement: known.unwrap_or(tree), is_expanded: known.is_some() };
         let text = known.map(|known| Arc::from(known.to_string()));
         let mut prepared = of_queried(&whole, &into, text, &[], context, described)?;
         if let Some(expanded) = expanded {

@@ -54,6 +54,9 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
         S::DropFunction(_) => "DROP FUNCTION",
         S::CreateTrigger(_) => "CREATE TRIGGER",
         S::DropTrigger(_) => "DROP TRIGGER",
+        S::CreatePolicy(_) => "CREATE POLICY",
+        S::AlterPolicy(_) => "ALTER POLICY",
+        S::DropPolicy(_) => "DROP POLICY",
         S::Drop { object_type, .. } => match object_type {
             ObjectType::Table => "DROP TABLE",
             ObjectType::Index => "DROP INDEX",
@@ -84,7 +87,8 @@ pub fn plan(
 ) -> Result<SchemaChange> {
     use ast::Statement as S;
     let mut planner = Planner::new(catalog, own, facts);
-    if let S::CreateTable(_) | S::CreateIndex(_) | S::AlterTable(_) = statement {
+    if let S::CreateTable(_) | S::CreateIndex(_) | S::AlterTable(_) | S::CreatePolicy(_) | S::AlterPolicy(_) = statement
+    {
         local_times::refuse(statement, "a definition", facts.settings.zone())?;
     }
     match statement {
@@ -100,6 +104,9 @@ pub fn plan(
         S::CreateFunction(create) => planner.create_procedure(create)?,
         S::CreateTrigger(create) => planner.create_trigger(create)?,
         S::DropTrigger(dropped) => planner.drop_trigger(dropped)?,
+        S::CreatePolicy(create) => planner.create_policy(create, facts)?,
+        S::AlterPolicy(alter) => planner.alter_policy(alter, facts)?,
+        S::DropPolicy(dropped) => planner.drop_policy(dropped)?,
         S::DropFunction(dropped) => {
             let cascade = matches!(dropped.drop_behavior, Some(ast::DropBehavior::Cascade));
             for described in &dropped.func_desc {
@@ -509,6 +516,7 @@ impl<'a> Planner<'a> {
         let table = self.stored(name)?;
         let what = table.kind().word();
         self.drop_views_of(what, name, cascade, all)?;
+        self.drop_policies_of(name, cascade, all)?;
         self.drop_referring(&format!("{what} {name}"), &table, None, all, cascade)?;
         self.drop_defaults_of_others(&table, cascade, all)?;
         self.drops.push(table.storage);

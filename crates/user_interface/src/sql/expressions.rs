@@ -44,6 +44,8 @@ pub struct Compiler<'a> {
     pub fires_nothing: bool,
     /// Whether what is compiled may take values of sequences.
     pub(super) may_draw: bool,
+    /// Whether subqueries are gathered that lock no rows.
+    pub(super) gathers_all: bool,
     /// Whether a subquery may lock rows.
     pub(super) may_gather: bool,
     /// Subqueries that lock rows: `Action::Gather`.
@@ -70,6 +72,7 @@ impl<'a> Compiler<'a> {
             fires_nothing: false,
             may_draw: false,
             may_gather: false,
+            gathers_all: false,
             gathers: Vec::new(),
             procedure: None,
             depth: 0,
@@ -82,6 +85,11 @@ impl<'a> Compiler<'a> {
         let declared = procedure.parameters.iter().map(|(_, data_type)| Some(*data_type)).collect();
         let compiler = Compiler::new(context.catalog, context.facts, &procedure.body, declared);
         Compiler { procedure: Some(procedure), ..compiler }
+    }
+
+    /// Whether it compiles the body of a procedure.
+    pub(super) fn is_of_procedure(&self) -> bool {
+        self.procedure.is_some()
     }
 
     /// Compiles an expression.

@@ -108,7 +108,7 @@ impl Compiler<'_> {
 
     /// UPDATE; `None`: it fires nothing. `locks`: its query may lock the rows.
     pub fn firing_update(&mut self, update: &ast::Update, locks: bool) -> Result<Option<FiringStatement>> {
-        let named = self.table_factor(&update.table.relation).map_err(Stop::into_error)?;
+        let named = self.held_target(&update.table.relation).map_err(Stop::into_error)?;
         let (alias, versioned) = (&named.0, &named.1);
         let table = &versioned.table;
         if table.triggers.is_empty() {
@@ -159,7 +159,7 @@ impl Compiler<'_> {
             ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from) => from,
         };
         let [target] = from.as_slice() else { return Ok(None) };
-        let named = self.table_factor(&target.relation).map_err(Stop::into_error)?;
+        let named = self.held_target(&target.relation).map_err(Stop::into_error)?;
         let (alias, versioned) = (&named.0, &named.1);
         let table = &versioned.table;
         let triggers = fired(table, TriggerEvent::Delete, &[])?;

@@ -62,8 +62,8 @@ impl Compiler<'_> {
                 }
                 self.call(name, arguments)
             }
-            Expr::Subquery(query) if locks_rows(query) => self.gathered_value(query, scope),
-            Expr::InSubquery { expr, subquery, negated: false } if locks_rows(subquery) => {
+            Expr::Subquery(query) if self.gathers_all || locks_rows(query) => self.gathered_value(query, scope),
+            Expr::InSubquery { expr, subquery, negated: false } if self.gathers_all || locks_rows(subquery) => {
                 let array = self.gathered_array(subquery, scope)?;
                 self.any_of_typed(expr, BinaryOperator::Equal, array, false, scope)
             }

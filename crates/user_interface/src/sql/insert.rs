@@ -9,6 +9,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
+use crate::sql::row_checks::GuardedChange;
 use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{always, check_not_given, check_not_set, no_column, pairs};
@@ -63,13 +64,14 @@ impl Compiler<'_> {
         let values = self.drawing(|compiler| compiler.values(&table, &targets, from_feed))?;
         let on_conflict = match &insert.on {
             None => None,
-            Some(ast::OnInsert::OnConflict(on)) => Some(self.on_conflict(on, &table, &alias)?),
+            Some(ast::OnInsert::OnConflict(on)) => Some(self.on_conflict(on, &table, &alias, insert)?),
             Some(_) => return Err(SqlError::unsupported("ON DUPLICATE KEY UPDATE").into()),
         };
         let scope = Scope::table(&alias, &table);
         let named = (alias, versioned.clone());
         let outputs = self.select_list(insert.returning.as_deref().unwrap_or(&[]), &scope, Some(&named))?;
         let (returning, columns) = split(outputs);
+        let guard = self.row_guard(&table, GuardedChange::Insert, |compiler| compiler.reads_inserted(insert))?;
         let action = Action::Insert {
             private: made.contains(&table.storage),
             table: table.clone(),
@@ -77,9 +79,11 @@ impl Compiler<'_> {
             input,
             on_conflict,
             returning,
+            guard,
         };
         let mut program = program(action, &versioned);
         program.columns = columns;
+        self.gather_first(&mut program)?;
         Ok(match fed_by {
             None => {
                 program.parameters = self.take_parameters()?;
@@ -109,6 +113,7 @@ impl Compiler<'_> {
             check_is_table(&table)?;
         }
         self.check_fires_nothing(&table, TriggerEvent::Insert)?;
+        self.check_copied(&table)?;
         let before = self.overriding.replace(Overriding::System);
         let values = self.drawing(|compiler| compiler.values(&table, targets, false));
         self.overriding = before;
@@ -123,6 +128,7 @@ impl Compiler<'_> {
             input: InsertInput::Supplied,
             on_conflict: None,
             returning: Vec::new(),
+            guard: None,
         };
         let mut program = program(action, versioned);
         self.rely(&mut program);
@@ -294,7 +300,13 @@ impl Compiler<'_> {
         })
     }
 
-    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
+    fn on_conflict(
+        &mut self,
+        on: &ast::OnConflict,
+        table: &Arc<TableSchema>,
+        alias: &str,
+        insert: &ast::Insert,
+    ) -> Compiled<ConflictClause> {
         let targets = self.conflict_keys(on, table)?;
         let update = match &on.action {
             ast::OnConflictAction::DoNothing => None,
@@ -322,7 +334,11 @@ impl Compiler<'_> {
                 Some((assignments, condition))
             }
         };
-        Ok(ConflictClause { targets, update })
+        let guard = match &update {
+            Some(_) => self.row_guard(table, GuardedChange::Conflict, |compiler| compiler.reads_inserted(insert))?,
+            None => None,
+        };
+        Ok(ConflictClause { targets, update, guard })
     }
 
     /// SET clauses: each column once, each value cast for its column.

@@ -12,6 +12,7 @@ use crate::sql::modify::supplied_source;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::parts::Taker;
+use crate::sql::row_checks::GuardedChange;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{check_not_set, pairs};
 use crate::sql::types::{Compiled, Stop};
@@ -85,7 +86,7 @@ pub(super) fn halves(compiler: &mut Compiler, merge: &ast::Merge, made: &[TableI
     if !merge.optimizer_hints.is_empty() {
         return Err(SqlError::unsupported("MERGE of this form").into());
     }
-    let named = compiler.table_factor(&merge.table)?;
+    let named = compiler.held_target(&merge.table)?;
     check_is_table(&named.1.table)?;
     for event in [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete] {
         compiler.check_fires_nothing(&named.1.table, event)?;
@@ -176,13 +177,21 @@ fn matched_half(
                     outputs.add(place, value, table.columns[column].column_type)?;
                     Ok(table.columns.len() + outputs.values.len() - 1 - first)
                 })?;
-                Action::Update { source, filter: None, assignments, returning: Vec::new() }
+                let guard =
+                    compiler.row_guard(table, GuardedChange::MergeUpdate, |compiler| compiler.reads_merged(merge))?;
+                Action::Update { source, filter: None, assignments, returning: Vec::new(), guard }
             }
-            MergeAction::Delete { .. } => Action::Delete { source, filter: None, returning: Vec::new() },
+            MergeAction::Delete { .. } => {
+                let guard =
+                    compiler.row_guard(table, GuardedChange::MergeDelete, |compiler| compiler.reads_merged(merge))?;
+                Action::Delete { source, filter: None, returning: Vec::new(), guard }
+            }
             MergeAction::Insert(_) => return Err(SqlError::syntax("INSERT").into()),
         };
+        let mut program = program(action, &named.1);
+        compiler.gather_first(&mut program)?;
         takers.push(Taker {
-            program: Arc::new(program(action, &named.1)),
+            program: Arc::new(program),
             number: i32::try_from(place + 1).ok(),
             key_types: key_types.clone(),
             values: Some(first..outputs.values.len()),
@@ -282,6 +291,7 @@ fn insertion(
         }
     }
     let values = compiler.drawing(|compiler| compiler.values(&table, &places, true))?;
+    let guard = compiler.row_guard(&table, GuardedChange::Insert, |_| false)?;
     let action = Action::Insert {
         private: made.contains(&table.storage),
         table,
@@ -289,8 +299,11 @@ fn insertion(
         input: InsertInput::Supplied,
         on_conflict: None,
         returning: Vec::new(),
+        guard,
     };
-    Ok(program(action, versioned))
+    let mut program = program(action, versioned);
+    compiler.gather_first(&mut program)?;
+    Ok(program)
 }
 
 /// Errors: 42P01 for a column of the target, of which there is no row.

@@ -8,7 +8,7 @@
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], `gathering`, [`lock_table`], [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; `fired`, `firing_plans`, [`firing_statement`], [`statement_form`]: statements with triggers; `triggers`, `trigger_conditions`, `trigger_syntax`: triggers; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`mentioned`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`do_syntax`], [`routine_call`], [`routines`]: those in PL/pgSQL, and DO; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`], `setting_values`, [`own_settings_syntax`], [`own_settings`], [`isolation`]: the session's parameters.
+//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, [`row_guards`], [`held_tables`], `row_checks`, `policies`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`do_syntax`], [`routine_call`], [`routines`]: those in PL/pgSQL, and DO; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`], `setting_values`, [`own_settings_syntax`], [`own_settings`], [`isolation`]: the session's parameters.
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`, [`domain_syntax`], `domain_definitions`, `domains`: types of users; [`extension_syntax`], `extension_functions`, `extensions`: extensions and their functions; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -50,6 +50,7 @@ mod generated;
 pub mod given;
 pub mod granting;
 pub mod grants;
+pub mod held_tables;
 mod identities;
 pub mod identity_syntax;
 mod implication;
@@ -85,6 +86,7 @@ mod part_builder;
 pub(crate) mod part_queries;
 pub mod parts;
 pub mod places;
+mod policies;
 pub mod prepared;
 pub mod procedures;
 mod qualify;
@@ -96,7 +98,9 @@ pub mod role_syntax;
 pub mod roles;
 pub mod routine_call;
 pub mod routines;
+mod row_checks;
 mod row_expressions;
+pub mod row_guards;
 pub mod schema_syntax;
 pub mod schemas;
 pub mod scope;

@@ -10,6 +10,8 @@ use crate::sql::feed::{Feed, Supplying};
 use crate::sql::insert::{program, split, supplied};
 use crate::sql::names;
 use crate::sql::parse;
+use crate::sql::row_checks::GuardedChange;
+use crate::sql::scope::tested_first;
 use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{check_not_set, pairs};
@@ -39,7 +41,7 @@ impl Compiler<'_> {
         if !plain || !update.table.joins.is_empty() {
             return Err(SqlError::unsupported("UPDATE of this form").into());
         }
-        let named = self.table_factor(&update.table.relation)?;
+        let named = self.held_target(&update.table.relation)?;
         check_is_table(&named.1.table)?;
         self.check_fires_nothing(&named.1.table, TriggerEvent::Update)?;
         let scope = Scope::table(&named.0, &named.1.table);
@@ -66,9 +68,11 @@ impl Compiler<'_> {
         let behind = Behind { others, values: values.len(), fed };
         let (outputs, beside) = self.returned(update.returning.as_deref(), scope, &named, &behind)?;
         let (returning, columns) = split(outputs);
-        let action = Action::Update { source: supplied_source(&named.1), filter: None, assignments, returning };
+        let guard = self.row_guard(table, GuardedChange::Update, |compiler| compiler.reads_updated(update))?;
+        let action = Action::Update { source: supplied_source(&named.1), filter: None, assignments, returning, guard };
         let mut program = program(action, &named.1);
         program.columns = columns;
+        self.gather_first(&mut program)?;
         let sql = feeding_query(&named, &update.table.relation, (&values, &beside), others, update.selection.as_ref())?;
         Ok(Modification::Feed(feed(sql, program, &named.1)))
     }
@@ -97,10 +101,11 @@ impl Compiler<'_> {
         scope: &Scope,
     ) -> Compiled<Program> {
         let assignments = self.assignments(&update.assignments, &named.1.table, scope)?;
-        let (source, filter) = self.rows_of(update.selection.as_ref(), &named.1, scope)?;
+        let (source, filter) = self.rows_of(&update.table.relation, update.selection.as_ref(), &named.1, scope)?;
         let outputs = self.select_list(update.returning.as_deref().unwrap_or(&[]), scope, Some(named))?;
         let (returning, columns) = split(outputs);
-        let mut program = program(Action::Update { source, filter, assignments, returning }, &named.1);
+        let guard = self.row_guard(&named.1.table, GuardedChange::Update, |compiler| compiler.reads_updated(update))?;
+        let mut program = program(Action::Update { source, filter, assignments, returning, guard }, &named.1);
         program.columns = columns;
         program.parameters = self.take_parameters()?;
         Ok(program)
@@ -119,7 +124,7 @@ impl Compiler<'_> {
         if !plain || !target.joins.is_empty() {
             return Err(SqlError::unsupported("DELETE of this form").into());
         }
-        let named = self.table_factor(&target.relation)?;
+        let named = self.held_target(&target.relation)?;
         check_is_table(&named.1.table)?;
         self.check_fires_nothing(&named.1.table, TriggerEvent::Delete)?;
         let scope = Scope::table(&named.0, &named.1.table);
@@ -134,7 +139,7 @@ impl Compiler<'_> {
         let behind = Behind { others, values: 0, fed };
         let (outputs, beside) = self.returned(delete.returning.as_deref(), scope, &named, &behind)?;
         let (returning, columns) = split(outputs);
-        let action = Action::Delete { source: supplied_source(&named.1), filter: None, returning };
+        let action = Action::Delete { source: supplied_source(&named.1), filter: None, returning, guard: None };
         let mut program = program(action, &named.1);
         program.columns = columns;
         let sql = feeding_query(&named, &target.relation, (&[], &beside), others, delete.selection.as_ref())?;
@@ -147,10 +152,12 @@ impl Compiler<'_> {
         named: &(String, VersionedTable),
         scope: &Scope,
     ) -> Compiled<Program> {
-        let (source, filter) = self.rows_of(delete.selection.as_ref(), &named.1, scope)?;
+        let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
+        let Some(target) = from.first() else { return Err(beyond("DELETE of nothing")) };
+        let (source, filter) = self.rows_of(&target.relation, delete.selection.as_ref(), &named.1, scope)?;
         let outputs = self.select_list(delete.returning.as_deref().unwrap_or(&[]), scope, Some(named))?;
         let (returning, columns) = split(outputs);
-        let mut program = program(Action::Delete { source, filter, returning }, &named.1);
+        let mut program = program(Action::Delete { source, filter, returning, guard: None }, &named.1);
         program.columns = columns;
         program.parameters = self.take_parameters()?;
         Ok(program)
@@ -192,6 +199,7 @@ impl Compiler<'_> {
 
     fn rows_of(
         &mut self,
+        target: &ast::TableFactor,
         selection: Option<&Expr>,
         versioned: &VersionedTable,
         scope: &Scope,
@@ -200,6 +208,7 @@ impl Compiler<'_> {
             Some(condition) => Some(self.condition(condition, "WHERE", scope)?),
             None => None,
         };
+        let condition = tested_first(self.held_factor(target)?.condition, condition);
         let chosen = access::choose(&versioned.table, condition, &[], self.parameters.known())
             .ok_or_else(|| beyond("this condition"))?;
         let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: false };

@@ -15,8 +15,8 @@ use messages::namespace::{self, PUBLIC};
 use messages::privilege::{MadeKind, Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::{
-    Catalog, CatalogEntry, CommentTarget, ExtensionSchema, NamespaceSchema, Place, ProcedureSchema, TableSchema,
-    TypeSchema,
+    Catalog, CatalogEntry, CommentTarget, ExtensionSchema, NamespaceSchema, Place, PolicySchema, ProcedureSchema,
+    TableSchema, TypeSchema,
 };
 use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
@@ -325,6 +325,7 @@ impl Planner<'_> {
                 self.drop_schema(&schema, cascade, facts)?;
             }
             self.ungrant(role.oid, facts)?;
+            self.forget_in_policies(role.oid);
             self.drop_defaults(role.oid);
         }
         Ok(())
@@ -439,6 +440,12 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
         });
         let texts = of_role.map(|column| format!("privileges for column {} of table {}", column.name, table.name));
         found.extend(texts.map(|text| (1259, table.oid, text)));
+    }
+    for known in catalog.tables.values() {
+        let table = &known.table;
+        let named = table.row_security.policies.iter().filter(|policy| policy.roles.contains(&role));
+        let text = |policy: &PolicySchema| format!("target of policy {} on table {}", policy.name, table.name);
+        found.extend(named.map(|policy| (CommentTarget::POLICIES, policy.oid, text(policy))));
     }
     for other in catalog.all_roles() {
         for defaults in &other.defaults {

@@ -20,6 +20,7 @@ use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
+use crate::sql::settings::Settings;
 use crate::sql::signals::SignalColumn;
 use crate::sql::statement_form::StatementForm;
 use crate::sql::system::SystemStatement;
@@ -177,6 +178,10 @@ pub struct Prepared {
     pub denied: Option<Box<SqlError>>,
     /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
     pub rights: CatalogVersions,
+    /// The session's parameters when policies were looked at, if they hold something back: with others they may hold back something else.
+    pub held_with: Option<Arc<Settings>>,
+    /// A query in which a meaning is to be found before the statement is executed.
+    pub trial: Option<Arc<str>>,
 }
 
 impl Prepared {
@@ -267,6 +272,12 @@ impl Prepared {
         self.denied = denied;
     }
 
+    /// Policies hold something back in it, which may be for this session alone.
+    pub(super) fn hold(&mut self, settings: &Settings) {
+        self.held_with = Some(Arc::new(settings.clone()));
+        self.shareable = false;
+    }
+
     /// A statement of these parts that mentions no table.
     pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
         Prepared {
@@ -297,6 +308,8 @@ impl Prepared {
             resolved: Arc::default(),
             denied: None,
             rights: Arc::default(),
+            held_with: None,
+            trial: None,
         }
     }
 }

@@ -21,7 +21,7 @@ type Flow = ControlFlow<Box<SqlError>>;
 
 /// The statement with the catalog's names in it; `None`: it has them already. Errors: 3F000, 42501 for a schema that is not there or not open.
 pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Option<ast::Statement>> {
-    if lookup.is_plain() && !names_other_schema(statement) {
+    if lookup.is_plain() && !names_other_schema(statement) && !names_table_alone(statement) {
         return Ok(None);
     }
     let mut statement = statement.clone();
@@ -37,6 +37,26 @@ pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Opti
         return Err(error);
     }
     Ok(is_changed.then_some(statement))
+}
+
+/// Whether there is a `TABLE t`. Whoever looks for the tables of FROM would not find its table.
+fn names_table_alone(statement: &ast::Statement) -> bool {
+    struct TablesAlone;
+    impl ast::Visitor for TablesAlone {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+            if has_table_alone(&query.body) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    ast::Visit::visit(statement, &mut TablesAlone).is_break()
+}
+
+fn has_table_alone(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Table(_) => true,
+        SetExpr::SetOperation { left, right, .. } => has_table_alone(left) || has_table_alone(right),
+        _ => false,
+    }
 }
 
 /// Whether a statement names a relation, procedure or sequence in a schema that is neither `public` nor the system's.
@@ -306,6 +326,7 @@ impl Qualifier<'_> {
                     && let ast::Statement::Query(query) = &*tree
                 {
                     *body = (*query.body).clone();
+                    self.is_changed = true;
                 }
                 Ok(())
             }
@@ -372,6 +393,9 @@ impl Qualifier<'_> {
             }
             S::CreateFunction(create) => self.made(&mut create.name),
             S::CreateTrigger(create) => self.new_trigger(create),
+            S::CreatePolicy(create) => self.secured(&mut create.table_name),
+            S::AlterPolicy(alter) => self.secured(&mut alter.table_name),
+            S::DropPolicy(dropped) => self.dropped(&mut dropped.table_name, dropped.if_exists),
             S::DropTrigger(dropped) => {
                 dropped.table_name.as_mut().map_or(Ok(()), |table| self.dropped(table, dropped.if_exists))
             }
@@ -395,6 +419,11 @@ impl Qualifier<'_> {
             } => names.iter_mut().try_for_each(|name| self.dropped(name, *if_exists)),
             _ => Ok(()),
         }
+    }
+
+    fn secured(&mut self, name: &mut ObjectName) -> Result<()> {
+        self.existing(NameKind::Relation, name)?;
+        self.lookup.check_reachable(&own_relation(name)?)
     }
 
     fn new_trigger(&mut self, create: &mut ast::CreateTrigger) -> Result<()> {

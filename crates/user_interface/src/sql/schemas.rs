@@ -312,6 +312,7 @@ impl Planner<'_> {
             return Err(SqlError::new(sqlstate::DUPLICATE_TABLE, message));
         }
         self.check_views(&known, &TableChange::Whole)?;
+        self.check_policies_let_rename(&known)?;
         match kind {
             "sequence" => self.rename_sequence(&known, &name),
             _ => self.put_in_schema(TableSchema::clone(&known), &name, schema.oid),

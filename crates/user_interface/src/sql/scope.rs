@@ -1,6 +1,7 @@
-//! The columns that an expression may name.
+//! The columns that an expression may name, and the table that they are of.
 
-use messages::schema::TableSchema;
+use messages::program::Expression;
+use messages::schema::{TableSchema, VersionedTable};
 use std::sync::Arc;
 use values::Type;
 
@@ -66,5 +67,24 @@ impl Scope {
                 Some((first + position, table.columns[position].column_type))
             },
         )
+    }
+}
+
+/// A table as a statement names it.
+pub struct HeldTable {
+    /// What it is called.
+    pub name: String,
+    /// The table.
+    pub versioned: VersionedTable,
+    /// Which of its rows there are for the statement; `None`: all.
+    pub condition: Option<Expression>,
+}
+
+/// What stands before others in a condition. It is tested first.
+pub(super) fn tested_first(guard: Option<Expression>, condition: Option<Expression>) -> Option<Expression> {
+    match (guard, condition) {
+        (None, condition) => condition,
+        (guard, None) => guard,
+        (Some(guard), Some(condition)) => Some(Expression::And(vec![guard, condition])),
     }
 }

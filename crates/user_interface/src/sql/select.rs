@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access::{self, OrderItem};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
+use crate::sql::scope::{HeldTable, tested_first};
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::namespace;
 use messages::program::{
@@ -82,10 +83,14 @@ impl Compiler<'_> {
             _ => return Err(beyond("a query of this form")),
         };
         check_plain(select)?;
-        let found = match select.from.as_slice() {
+        let held = match select.from.as_slice() {
             [] => None,
             [from] => Some(self.from(from)?),
             _ => return Err(beyond("a join")),
+        };
+        let (found, guard) = match held {
+            Some(HeldTable { name, versioned, condition }) => (Some((name, versioned)), condition),
+            None => (None, None),
         };
         let lock = self.lock(query, found.as_ref())?;
         let scope = found.as_ref().map_or_else(Scope::empty, |(name, table)| Scope::table(name, &table.table));
@@ -97,6 +102,7 @@ impl Compiler<'_> {
             Some(condition) => Some(self.condition(condition, "WHERE", &scope)?),
             None => None,
         };
+        let condition = tested_first(guard, condition);
         let order = self.order(query, &scope, &outputs)?;
         let (limit, offset) = self.limits(query)?;
         let rows = match found {
@@ -157,11 +163,11 @@ impl Compiler<'_> {
     }
 
     /// The only table of a FROM clause and the name it goes by.
-    fn from(&mut self, from: &ast::TableWithJoins) -> Compiled<(String, VersionedTable)> {
+    fn from(&mut self, from: &ast::TableWithJoins) -> Compiled<HeldTable> {
         if !from.joins.is_empty() {
             return Err(beyond("a join"));
         }
-        self.table_factor(&from.relation)
+        self.held_factor(&from.relation)
     }
 
     /// A plain table and the name it goes by.
@@ -186,6 +192,7 @@ impl Compiler<'_> {
             return Err(beyond("this form of FROM"));
         }
         let versioned = self.table(name)?;
+        self.check_not_held(&versioned.table)?;
         let name = match alias {
             Some(alias) => names::identifier(&alias.name),
             None => namespace::bare(&versioned.table.name).to_owned(),

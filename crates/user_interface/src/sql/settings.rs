@@ -316,6 +316,11 @@ impl Settings {
         self.value("check_function_bodies") == "on"
     }
 
+    /// Whether statements take what policies of tables leave: if not, it is an error that they hold something back.
+    pub fn row_security(&self) -> bool {
+        self.given("row_security").is_none_or(|value| value == "on")
+    }
+
     /// Whether texts are QUEL. Asked at every one of them.
     pub fn speaks_quel(&self) -> bool {
         self.given("raid.query_language").is_some_and(|value| value == "quel")

@@ -428,6 +428,8 @@ impl Planner<'_> {
     pub(super) fn forget_routine(&mut self, known: &ProcedureSchema, cascade: bool) -> Result<()> {
         self.drop_views_calling(known, cascade)?;
         self.drop_triggers_calling(known, cascade)?;
+        let what = format!("{} {}", known.word(), described(known));
+        self.drop_policies_calling(known, &what, cascade)?;
         self.write(CatalogEntry::procedure_key(&known.name), None);
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
+use crate::sql::row_guards::{self, PolicyReader, PutAway};
 use crate::sql::visits::visit_relations;
 use messages::namespace::{self, PUBLIC};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
@@ -22,7 +23,6 @@ use sqlparser::ast::{self, Ident, ObjectName, TableAlias, TableAliasColumnDef, T
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use values::Zone;
 
 /// A statement whose views are the queries that they stand for.
 pub struct Expanded {
@@ -32,7 +32,19 @@ pub struct Expanded {
     pub relied: Vec<(Key, Timestamp)>,
     /// Those of them that have a version: the running transaction has not written them.
     pub committed: Vec<(Key, Timestamp)>,
-    /// Why the owner of a view may not read what it shows.
+    /// Why the owner of a view may not read what it shows, or the reader of a table what its policies read.
+    pub denied: Option<Box<SqlError>>,
+    /// Whether policies hold something back in it.
+    pub guards: bool,
+}
+
+/// The condition of a policy, in which the same was done.
+pub struct ExpandedCondition {
+    /// The condition.
+    pub condition: ast::Expr,
+    /// See [`Expanded::committed`].
+    pub committed: Vec<(Key, Timestamp)>,
+    /// See [`Expanded::denied`].
     pub denied: Option<Box<SqlError>>,
 }
 
@@ -46,34 +58,50 @@ pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
     named.is_break()
 }
 
-/// Puts queries in the place of views, in a statement of so many levels; `None`: it names none. The caller's stack suffices for as many as a statement may have.
+/// Puts queries in the place of views, and of tables of which policies hold something back from the reader, in a statement of so many levels; `None`: it names none. The caller's stack suffices for as many as a statement may have.
 ///
 /// Errors: 0A000 for a statement that changes rows of a view, 54001 for one that would become too deep, 54000 for one that would become too long.
-pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog, zone: &Zone) -> Result<Option<Expanded>> {
-    if !names_view(statement, catalog) {
+pub fn expand(
+    statement: &ast::Statement,
+    levels: usize,
+    catalog: &Catalog,
+    reader: PolicyReader,
+) -> Result<Option<Expanded>> {
+    if !names_view(statement, catalog) && !row_guards::names_secured(statement, catalog) {
         return Ok(None);
     }
     check_target(statement, catalog)?;
-    let mut expansion = Expansion {
-        catalog,
-        zone,
-        common: Vec::new(),
-        withheld: Vec::new(),
-        around: Vec::new(),
-        levels,
-        bytes: 0,
-        relied: BTreeMap::new(),
-        denied: None,
-    };
+    let mut expansion = Expansion::new(levels, catalog, reader);
     let mut statement = statement.clone();
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);
     }
+    let Expansion { relied, denied, guards, .. } = expansion;
+    let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
+    let committed = committed(&relied, catalog);
+    Ok(Some(Expanded { statement, relied, committed, denied, guards }))
+}
+
+/// Does the same in a condition of a table's policies. Errors: those of [`expand`].
+pub fn expand_condition(
+    table: &TableSchema,
+    condition: &str,
+    catalog: &Catalog,
+    reader: PolicyReader,
+) -> Result<ExpandedCondition> {
+    let mut expansion = Expansion::new(0, catalog, reader);
+    let query = expansion.policy_condition(table, condition)?;
+    let ast::SetExpr::Select(select) = *query.body else { return Err(SqlError::unsupported("this form of a policy")) };
+    let Some(condition) = select.selection else { return Err(SqlError::unsupported("this form of a policy")) };
     let Expansion { relied, denied, .. } = expansion;
     let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
+    Ok(ExpandedCondition { condition, committed: committed(&relied, catalog), denied })
+}
+
+/// Those catalog rows that the running transaction has not written.
+fn committed(relied: &[(Key, Timestamp)], catalog: &Catalog) -> Vec<(Key, Timestamp)> {
     let is_own = |(key, version): &&(Key, Timestamp)| *version == Timestamp::ZERO && catalog.has(key);
-    let committed = relied.iter().filter(|row| !is_own(row)).cloned().collect();
-    Ok(Some(Expanded { statement, relied, committed, denied }))
+    relied.iter().filter(|row| !is_own(row)).cloned().collect()
 }
 
 /// The view that a name means, unless a query of WITH has the name.
@@ -158,22 +186,30 @@ fn check_target(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
 }
 
 /// An expansion under way.
-struct Expansion<'a> {
-    catalog: &'a Catalog,
-    /// The session's time zone.
-    zone: &'a Zone,
+pub(super) struct Expansion<'a> {
+    pub(super) catalog: &'a Catalog,
+    /// Who reads: within a view, its owner.
+    pub(super) reader: PolicyReader<'a>,
     /// Names that WITH gives, from the outermost query to the innermost.
-    common: Vec<Vec<String>>,
+    pub(super) common: Vec<Vec<String>>,
     /// WITH clauses that were looked at before their query, and are put back behind it.
     withheld: Vec<Option<ast::With>>,
     /// Names of WITH around the views that are open: they mean nothing within these.
     around: Vec<String>,
     /// Levels of the statement and of the views that are open.
-    levels: usize,
+    pub(super) levels: usize,
     /// Bytes of all queries that were put in: views of views of views double.
-    bytes: usize,
-    relied: BTreeMap<Key, Timestamp>,
-    denied: Option<Box<SqlError>>,
+    pub(super) bytes: usize,
+    pub(super) relied: BTreeMap<Key, Timestamp>,
+    pub(super) denied: Option<Box<SqlError>>,
+    /// What each query locks, from the outermost to the innermost: `None` is all of its tables.
+    pub(super) locks: Vec<Vec<Option<String>>>,
+    /// Targets of the statements that are open.
+    pub(super) away: Vec<Option<PutAway>>,
+    /// Tables whose policies are open, by their numbers.
+    pub(super) open_policies: Vec<u32>,
+    /// Whether policies hold something back.
+    pub(super) guards: bool,
 }
 
 impl ast::VisitorMut for Expansion<'_> {
@@ -181,6 +217,8 @@ impl ast::VisitorMut for Expansion<'_> {
 
     fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<Self::Break> {
         self.common.push(Vec::new());
+        let of = |lock: &ast::LockClause| lock.of.as_ref().and_then(|name| names::own_relation(name).ok());
+        self.locks.push(query.locks.iter().map(of).collect());
         let mut with = query.with.take();
         if let Some(with) = &mut with {
             if with.recursive {
@@ -198,7 +236,20 @@ impl ast::VisitorMut for Expansion<'_> {
     fn post_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<Self::Break> {
         query.with = self.withheld.pop().flatten();
         self.common.pop();
+        self.locks.pop();
         ControlFlow::Continue(())
+    }
+
+    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> ControlFlow<Self::Break> {
+        self.put_away(statement);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_statement(&mut self, statement: &mut ast::Statement) -> ControlFlow<Self::Break> {
+        match self.put_back(statement) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     /// What was put in is visited behind this, with its own views.
@@ -210,7 +261,38 @@ impl ast::VisitorMut for Expansion<'_> {
     }
 }
 
-impl Expansion<'_> {
+impl<'a> Expansion<'a> {
+    fn new(levels: usize, catalog: &'a Catalog, reader: PolicyReader<'a>) -> Expansion<'a> {
+        Expansion {
+            catalog,
+            reader,
+            common: Vec::new(),
+            withheld: Vec::new(),
+            around: Vec::new(),
+            levels,
+            bytes: 0,
+            relied: BTreeMap::new(),
+            denied: None,
+            locks: Vec::new(),
+            away: Vec::new(),
+            open_policies: Vec::new(),
+            guards: false,
+        }
+    }
+
+    /// Looks at something of so many levels in which names of WITH around it mean nothing.
+    pub(super) fn apart<T>(&mut self, levels: usize, look: impl FnOnce(&mut Self) -> T) -> T {
+        let common = std::mem::take(&mut self.common);
+        let outer = self.around.len();
+        self.around.extend(common.iter().flatten().cloned());
+        self.levels += levels;
+        let looked = look(self);
+        self.levels -= levels;
+        self.common = common;
+        self.around.truncate(outer);
+        looked
+    }
+
     /// From here on a query of WITH has its name.
     fn give(&mut self, table: &ast::Cte) {
         if let Some(innermost) = self.common.last_mut() {
@@ -248,7 +330,7 @@ impl Expansion<'_> {
                 *name = ObjectName::from(vec![Ident::new(schema), known.clone()]);
                 alias.get_or_insert(TableAlias { explicit: true, name: known, columns: Vec::new(), at: None });
             }
-            return Ok(());
+            return if is_common { Ok(()) } else { self.hold_read(factor) };
         };
         if sample.is_some() {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
@@ -256,7 +338,7 @@ impl Expansion<'_> {
         }
         self.rely(&own.name);
         let (mut query, levels) = query_of(&view.table)?;
-        local_times::refuse(&query, "a view", self.zone)?;
+        local_times::refuse(&query, "a view", self.reader.zone)?;
         self.bytes += view.table.view.as_ref().map_or(0, |text| text.len());
         if self.bytes > SQL_BYTES_MAX {
             let message = format!("the queries of a statement's views exceed {SQL_BYTES_MAX} bytes");
@@ -266,15 +348,10 @@ impl Expansion<'_> {
             return Err(TooDeep.into());
         }
         self.check_owner(&view.table, &query)?;
-        // Names of WITH around a view mean nothing within it.
-        let common = std::mem::take(&mut self.common);
-        let outer = self.around.len();
-        self.around.extend(common.iter().flatten().cloned());
-        self.levels += levels;
-        let visited = ast::VisitMut::visit(&mut query, self);
-        self.levels -= levels;
-        self.common = common;
-        self.around.truncate(outer);
+        // Its owner reads within it.
+        let role = std::mem::replace(&mut self.reader.role, view.table.rights.owner);
+        let visited = self.apart(levels, |expansion| ast::VisitMut::visit(&mut query, expansion));
+        self.reader.role = role;
         if let ControlFlow::Break(error) = visited {
             return Err(error);
         }
@@ -283,7 +360,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    fn rely(&mut self, name: &str) {
+    pub(super) fn rely(&mut self, name: &str) {
         let key = CatalogEntry::key(name);
         let version = self.catalog.version_of(&key);
         self.relied.insert(key, version);
@@ -429,6 +506,7 @@ impl Planner<'_> {
     /// Drops a view that there is.
     pub(super) fn drop_view(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
         self.drop_views_of("view", name, cascade, all)?;
+        self.drop_policies_of(name, cascade, all)?;
         if let Some(known) = self.catalog.tables.get(name) {
             self.drops.push(known.table.storage);
         }
