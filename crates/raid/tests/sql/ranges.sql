@@ -63,6 +63,7 @@ SELECT int4range(1, 2, 3);
 SELECT daterange('2024-02-28', '2024-02-29', '[]'), daterange(date '2024-01-01', NULL), tsrange('2024-01-01 10:00', '2024-01-01 10:00', '[]');
 SELECT tstzrange('2024-01-01 10:00+00', '2024-07-01 10:00+02'), tstzrange(date '2024-01-01', timestamp '2024-01-02');
 SELECT int4multirange(), int4multirange(int4range(1, 5)), int4multirange(int4range(1, 5), int4range(5, 7), int4range(9, 10), 'empty');
+--! missing: VARIADIC
 SELECT int4multirange(VARIADIC ARRAY[int4range(1, 5), int4range(8, 9)]), nummultirange(numrange(1, 2), numrange(2.5, 3)), datemultirange(daterange('2024-01-01', '2024-02-01'));
 SELECT int4multirange(int4range(1, 5), NULL);
 SELECT int4multirange(NULL);
@@ -287,6 +288,7 @@ SELECT $1::int4range * $2, lower($1::int4range), $1::int4range::int4multirange;
 --! with 1|5
 SELECT int4range($1, $2), numrange($1::int, $2::int);
 -- Time zones.
+--! one session
 SET TIME ZONE 'America/New_York';
 SELECT id, z, lower(z), t FROM spans ORDER BY id;
 SELECT '[2024-01-01 10:00,2024-07-01 10:00)'::tstzrange, tstzrange('2024-01-01', '2024-07-01') @> timestamptz '2024-07-01 04:30+00', upper('(,2024-07-01 10:00]'::tstzrange);

@@ -26,11 +26,10 @@ use crate::sql::qualify::qualified;
 use crate::sql::queried_table::{Makes, QueriedTable, Refresh};
 use crate::sql::relied::{functions_called, mentions_with, relations};
 use crate::sql::rights::Needs;
-use crate::sql::routines;
 use crate::sql::row_guards::{self, PolicyReader};
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
-use crate::sql::session_plans::{of_utility, session_query};
+use crate::sql::session_plans::{of_procedure, of_utility, session_query};
 use crate::sql::signals;
 use crate::sql::types::Stop;
 use crate::sql::user_functions;
@@ -199,20 +198,6 @@ fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
         true => DEPTH_MAX,
         false => tree.depths().levels,
     }
-}
-
-/// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
-fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
-    let procedure = procedures::definition(create)?;
-    parse::check_names(&procedure.body).map_err(|error| Box::new(SqlError { position: None, ..*error }))?;
-    match procedure.plpgsql {
-        Some(_) => routines::check(&procedure, context)?,
-        None => drop(procedures::body(&procedure, context)?),
-    }
-    let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())), Arc::default());
-    let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
-    prepared.writes = true;
-    Ok(prepared)
 }
 
 /// CREATE FUNCTION: it is kept once the query processor has found that it has a meaning.

@@ -5,7 +5,9 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::given::Context;
 use crate::sql::names;
+use crate::sql::parse;
 use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::procedures;
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::routines;
 use crate::sql::schema_syntax::SchemaStatement;
@@ -260,4 +262,18 @@ fn snapshot_of(query: &ast::Query) -> Result<Option<String>> {
 /// 42883.
 fn no_function(signature: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
+}
+
+/// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
+pub(super) fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
+    let procedure = procedures::definition(create)?;
+    parse::check_names(&procedure.body).map_err(|error| Box::new(SqlError { position: None, ..*error }))?;
+    match procedure.plpgsql {
+        Some(_) => routines::check(&procedure, context)?,
+        None => drop(procedures::body(&procedure, context)?),
+    }
+    let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())), Arc::default());
+    let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
+    prepared.writes = true;
+    Ok(prepared)
 }
