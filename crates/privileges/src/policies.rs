@@ -35,7 +35,8 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::role::{BOOTSTRAP_OID, Membership, RoleSchema};
+    use messages::privilege::Membership;
+    use messages::role::{BOOTSTRAP_OID, RoleSchema};
     use messages::schema::{Catalog, CatalogEntry, RowSecurity};
     use messages::{TableId, Timestamp};
     use std::sync::Arc;

@@ -202,7 +202,7 @@ pub fn session() -> Arc<SessionFacts> {
         constants_zone: values::Zone::UTC,
         time_micros: 0,
         settings: [("application_name".to_owned(), "tests".to_owned())].into(),
-        temporary: None,
+        ..SessionFacts::default()
     })
 }
 

@@ -208,7 +208,7 @@ fn sessions_are_told_of_themselves() {
             constants_zone: values::Zone::UTC,
             time_micros: 0,
             settings,
-            temporary: None,
+            ..SessionFacts::default()
         };
         let expected = format!("{name}|{name}|{name}'s|public|of {name}|of {name}|for {name}|8");
         assert_eq!(ask(session), expected);
