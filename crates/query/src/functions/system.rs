@@ -147,10 +147,29 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     if let Some(name) = listed(&FALSEHOODS) {
         return Some((name, Type::Boolean, FALSE));
     }
-    if name == "acldefault" {
-        return Some(("acldefault", Type::Text.array(), default_grants));
+    match name {
+        "acldefault" => return Some(("acldefault", Type::Text.array(), default_grants)),
+        "role_names" => return Some(("role_names", Type::Text.array(), role_names)),
+        "quoted_role_names" => return Some(("quoted_role_names", Type::Text.array(), quoted_role_names)),
+        _ => {}
     }
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
+}
+
+/// The names of the roles in a list.
+fn role_names(catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value> {
+    let Value::Array(roles) = arguments.first()? else { return None };
+    let oids = roles.values().iter().filter_map(|role| u32::try_from(role.as_integer()?).ok());
+    let mut names: Vec<String> = oids.filter_map(|role| crate::system_catalog::role_name(catalog, role)).collect();
+    names.sort_unstable();
+    Some(Value::array(Type::Text, names.into_iter().map(Value::text).collect()))
+}
+
+/// The same as identifiers in SQL.
+fn quoted_role_names(catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value> {
+    let Value::Array(names) = role_names(catalog, arguments)? else { return None };
+    let quoted = names.values().iter().filter_map(|name| Some(Value::text(quoted(name.as_text()?))));
+    Some(Value::array(Type::Text, quoted.collect()))
 }
 
 /// What is granted on an object of a kind that its owner has just made.

@@ -5,8 +5,8 @@ use super::build::{arguments_mut, call, last_part, native_cast, null, number, ob
 use super::{ExecutionParameter, Rewriter, expressions, sources, subqueries, types};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart,
-    Query, Value, WindowFrameBound, WindowType,
+    Array, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    ObjectNamePart, Query, SelectItem, SetExpr, TableFactor, Value, WindowFrameBound, WindowType,
 };
 use values::Type;
 
@@ -18,11 +18,40 @@ pub(super) fn array_of_subquery(function: &mut Function) {
     if let FunctionArguments::Subquery(query) = &mut function.args
         && last_part(&function.name) == ARRAY_CONSTRUCTOR
     {
+        if let Some((name, roles)) = names_of_roles(query) {
+            (function.name, function.args) = (object_name(name), super::build::function(name, vec![roles]).args);
+            return;
+        }
         subqueries::empty_selects(query);
         if !subqueries::make_array(query) {
             // Not in a form that can become an aggregate: the call stays and is refused when it is planned.
             function.name = object_name("array_of_this_subquery");
         }
+    }
+}
+
+/// The names of the roles in a list, as psql and pg_dump ask for them; quoted or not. `None`: another subquery.
+fn names_of_roles(query: &Query) -> Option<(&'static str, Expr)> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let [SelectItem::UnnamedExpr(selected)] = select.projection.as_slice() else { return None };
+    let [source] = select.from.as_slice() else { return None };
+    let TableFactor::Table { name, args: None, .. } = &source.relation else { return None };
+    let is_name = |side: &Expr, name: &str| matches!(side, Expr::Identifier(known) if known.value == name);
+    let called = match selected {
+        Expr::Function(function) if last_part(&function.name) == "quote_ident" => {
+            let arguments = plain_arguments(&function.args)?;
+            arguments.first().filter(|argument| is_name(argument, "rolname")).map(|_| "quoted_role_names")
+        }
+        other => is_name(other, "rolname").then_some("role_names"),
+    };
+    let is_of_roles = source.joins.is_empty() && last_part(name) == "pg_roles" && query.limit_clause.is_none();
+    match &select.selection {
+        Some(Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. })
+            if is_of_roles && is_name(left, "oid") =>
+        {
+            called.map(|called| (called, (**right).clone()))
+        }
+        _ => None,
     }
 }
 

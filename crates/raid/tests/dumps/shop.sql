@@ -72,3 +72,7 @@ GRANT SELECT ON shop.customer TO dump_reader;
 GRANT SELECT (id), UPDATE (price) ON shop.orders TO dump_reader WITH GRANT OPTION;
 REVOKE EXECUTE ON FUNCTION shop.twice(int) FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES IN SCHEMA shop GRANT SELECT ON TABLES TO dump_reader;
+ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY;
+CREATE POLICY "seen by" ON shop.orders FOR SELECT TO dump_reader USING (price > 10);
+CREATE POLICY narrow ON shop.orders AS RESTRICTIVE USING (customer_id > 0) WITH CHECK (customer_id > 1);
+ALTER TABLE keyless FORCE ROW LEVEL SECURITY;
