@@ -134,12 +134,16 @@ impl PendingReference {
                     "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
                     parent.name, foreign_key.name, child.name
                 ),
-                format!(
-                    "Key ({})=({}) is still referenced from table \"{}\".",
-                    columns(parent, &foreign_key.parent_columns),
-                    texts(&self.key),
-                    child.name
-                ),
+                match parent.row_security.is_enabled {
+                    // Whoever changes the row may not be one who sees it.
+                    true => format!("Key is still referenced from table \"{}\".", child.name),
+                    false => format!(
+                        "Key ({})=({}) is still referenced from table \"{}\".",
+                        columns(parent, &foreign_key.parent_columns),
+                        texts(&self.key),
+                        child.name
+                    ),
+                },
             ),
         };
         failure::foreign_key(message, detail, &foreign_key.name)

@@ -17,6 +17,7 @@ mod floats;
 pub mod operator;
 mod privileges;
 pub(crate) mod random;
+mod refused;
 pub mod rowwise;
 mod scalar;
 mod series;
@@ -212,6 +213,9 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
             OFFERED.scalar.iter().find(named).cloned()
         })
         .flatten();
+    if let Some(refused) = refused::of_name(name) {
+        return Some(Arc::new(refused));
+    }
     if name == "generate_series" {
         return native.map(|native| Arc::new(series::bounded(native)));
     }

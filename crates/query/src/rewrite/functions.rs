@@ -195,7 +195,9 @@ impl Rewriter<'_> {
                     }
                 }
             }
-            ("set_config", [_, value, _]) => value.clone(),
+            ("set_config", [name, value, is_local]) => {
+                call("set_config", vec![name.clone(), value.clone(), is_local.clone()])
+            }
             _ if self.catalog.has_extension_function(name) && !values::extensions::is_hidden(name) => {
                 let name = messages::namespace::bare(name);
                 return Err(QueryError::unsupported(format!("{name} in this query is not supported")));

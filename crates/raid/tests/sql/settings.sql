@@ -136,3 +136,12 @@ SELECT current_user = 'pg_monitor';
 SET ROLE pg_monitor; SELECT current_user::text;
 RESET ROLE;
 RESET statement_timeout;
+-- What is not set is not said to be.
+SET app.tenant = '1';
+--! unsupported
+SELECT set_config('app.tenant', v, false) FROM (VALUES ('2')) AS x (v);
+SELECT set_config('app.tenant', v, false) FROM (VALUES ('2')) AS x (v) WHERE v = '3';
+--! unsupported
+DO $$ DECLARE t text := '2'; BEGIN PERFORM set_config('app.tenant', t, false); END $$;
+SET app.tenant = '2';
+SELECT current_setting('app.tenant');

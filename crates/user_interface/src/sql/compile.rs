@@ -419,6 +419,12 @@ fn of_refresh(
         let reader = PolicyReader { role: view.rights.owner, ..PolicyReader::of(context.facts) };
         let expanded = views::expand(tree, tree.depths().levels, context.all, reader)?;
         let known = expanded.as_ref().map(|known| &known.statement);
+        // `current_user` in a policy would be whoever refreshes.
+        if context.facts.role != view.rights.owner && policies::may_count(known.unwrap_or(tree), context.all) {
+            return Err(SqlError::unsupported(
+                "REFRESH of another role's view that reads a table with row-level security; SET ROLE to its owner",
+            ));
+        }
         let whole = StatementSource { parsed, statement: known.unwrap_or(tree), is_expanded: known.is_some() };
         let text = known.map(|known| Arc::from(known.to_string()));
         let mut prepared = of_queried(&whole, &into, text, &[], context, described)?;

@@ -12,6 +12,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::prepared::Prepared;
+use crate::sql::relied::relations;
 use crate::sql::rights::Needs;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
@@ -179,6 +180,12 @@ fn listed(table: &TableSchema, policy: &PolicySchema) -> String {
 
 /// A policy with its table.
 type OfTable = (Arc<TableSchema>, PolicySchema);
+
+/// Whether a statement names a table whose policies may hold something back from somebody.
+pub fn may_count(statement: &ast::Statement, catalog: &Catalog) -> bool {
+    let is_secured = |name: &String| catalog.tables.get(name).is_some_and(|known| known.table.row_security.is_enabled);
+    relations(statement).iter().any(is_secured)
+}
 
 impl Planner<'_> {
     /// CREATE POLICY. Errors: 42710, 42601, 42704.
