@@ -40,12 +40,6 @@ pub enum Type {
     Cidr,
     /// macaddr
     Macaddr,
-    /// int4range
-    Int4Range,
-    /// numrange
-    NumericRange,
-    /// int4multirange
-    Int4Multirange,
     /// integer[]
     Int4Array,
     /// text[]
@@ -54,7 +48,7 @@ pub enum Type {
 
 impl Type {
     /// All of them.
-    pub const ALL: [Type; 21] = [
+    pub const ALL: [Type; 18] = [
         Type::Int2,
         Type::Int4,
         Type::Int8,
@@ -71,9 +65,6 @@ impl Type {
         Type::Inet,
         Type::Cidr,
         Type::Macaddr,
-        Type::Int4Range,
-        Type::NumericRange,
-        Type::Int4Multirange,
         Type::Int4Array,
         Type::TextArray,
     ];
@@ -97,9 +88,6 @@ impl Type {
             Type::Inet => "inet",
             Type::Cidr => "cidr",
             Type::Macaddr => "macaddr",
-            Type::Int4Range => "int4range",
-            Type::NumericRange => "numrange",
-            Type::Int4Multirange => "int4multirange",
             Type::Int4Array => "int4[]",
             Type::TextArray => "text[]",
         }
@@ -121,14 +109,9 @@ impl Type {
         matches!(self, Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric | Type::Float8)
     }
 
-    /// Whether it is a range or a multirange.
-    pub fn is_range(self) -> bool {
-        matches!(self, Type::Int4Range | Type::NumericRange | Type::Int4Multirange)
-    }
-
     /// Whether `min` and `max` take it, and yield it.
     pub fn has_extremes(self) -> bool {
-        !self.is_range() && !matches!(self, Type::Bool | Type::Bytea | Type::Uuid | Type::Cidr | Type::Macaddr)
+        !matches!(self, Type::Bool | Type::Bytea | Type::Uuid | Type::Cidr | Type::Macaddr)
     }
 
     /// Whether it can be a key or in an index, in both systems.
@@ -177,9 +160,6 @@ impl Type {
             }
             Type::Cidr => &["10.0.0.0/8", "10.0.0.0/16", "192.168.1.0/24", "10.0.0.1/32", "::/0", "2001:db8::/32"],
             Type::Macaddr => &["00:00:00:00:00:00", "08:00:2b:01:02:03", "08:00:2b:01:02:04", "ff:ff:ff:ff:ff:ff"],
-            Type::Int4Range => &["empty", "[1,5)", "[1,4]", "(,3)", "[5,)", "(,)", "[2,3)", "[-7,2)"],
-            Type::NumericRange => &["empty", "[1.0,2.50]", "[1,2.5]", "(1,2.5)", "(,0.5)", "[2.50,)", "[-1.5,10]"],
-            Type::Int4Multirange => &["{}", "{[1,5)}", "{[1,3),[5,8)}", "{(,2),[7,)}", "{[2,3)}"],
             Type::Int4Array => &["{}", "{1}", "{1,2,3}", "{NULL}", "{2,NULL,1}", "{0,0}"],
             Type::TextArray => &["{}", "{a}", "{a,b}", "{NULL}", "{\"\",x}", "{\"a b\",NULL}"],
         };
@@ -221,9 +201,6 @@ impl Type {
             Type::Inet => &["'10.0.0.1'::inet", "NULL::inet"],
             Type::Cidr => &["'10.0.0.0/8'::cidr", "NULL::cidr"],
             Type::Macaddr => &["'08:00:2b:01:02:03'::macaddr", "NULL::macaddr"],
-            Type::Int4Range => &["'[1,5)'::int4range", "NULL::int4range"],
-            Type::NumericRange => &["'[1,2.5]'::numrange", "NULL::numrange"],
-            Type::Int4Multirange => &["'{[1,5)}'::int4multirange", "NULL::int4multirange"],
             Type::Int4Array => &["'{1}'::int4[]", "NULL::int4[]"],
             Type::TextArray => &["'{a}'::text[]", "NULL::text[]"],
         }

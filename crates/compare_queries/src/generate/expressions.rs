@@ -102,7 +102,6 @@ impl Generator<'_> {
             Type::Int4Array => Some(self.array(Type::Int4, kind, scope, depth + 1)),
             Type::TextArray => Some(self.array(Type::Text, kind, scope, depth + 1)),
             Type::Inet | Type::Cidr | Type::Macaddr => self.address(kind, scope, depth + 1),
-            Type::Int4Range | Type::NumericRange | Type::Int4Multirange => Some(self.range(kind, scope, depth + 1)),
             Type::Bool | Type::Bytea | Type::Uuid => None,
         }
     }
@@ -125,25 +124,6 @@ impl Generator<'_> {
                 _ => parts!["set_masklen(", self.expression(kind, scope, depth), ", 16)"],
             },
         })
-    }
-
-    fn range(&mut self, kind: Type, scope: &Scope, depth: usize) -> Vec<Part> {
-        self.feature("ranges");
-        match (self.random.below(4), kind) {
-            (0, Type::Int4Range) => {
-                let flags = *self.random.pick(&[")", ", '[]')", ", '(]')"]);
-                let bounds = [self.expression(Type::Int4, scope, depth), self.expression(Type::Int4, scope, depth)];
-                let [low, high] = bounds;
-                parts!["int4range(", low, ", ", high, flags]
-            }
-            (0, Type::Int4Multirange) => parts!["multirange(", self.expression(Type::Int4Range, scope, depth), ")"],
-            (1, Type::Int4Range) => {
-                parts!["range_merge(", self.expression(Type::Int4Multirange, scope, depth), ")"]
-            }
-            (1, _) => parts!["(", self.expression(kind, scope, depth), " + ", self.expression(kind, scope, depth), ")"],
-            (2, _) => parts!["(", self.expression(kind, scope, depth), " - ", self.expression(kind, scope, depth), ")"],
-            _ => parts!["(", self.expression(kind, scope, depth), " * ", self.expression(kind, scope, depth), ")"],
-        }
     }
 
     fn number(&mut self, kind: Type, scope: &Scope, depth: usize) -> Option<Vec<Part>> {
@@ -219,8 +199,6 @@ impl Generator<'_> {
                     Type::Date,
                     Type::Uuid,
                     Type::Inet,
-                    Type::NumericRange,
-                    Type::Int4Multirange,
                     Type::Float8,
                 ];
                 let from = *self.random.pick(&kinds);
