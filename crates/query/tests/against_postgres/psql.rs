@@ -109,7 +109,9 @@ fn databases_schemas_and_roles_are_listed() {
     assert_eq!(command!(world, "dn", 0), [["public|pg_database_owner"]]);
     assert_eq!(
         command!(world, "dn+", 0),
-        [["public|pg_database_owner|pg_database_owner=UC/pg_database_owner\n=U/pg_database_owner|standard public schema"]]
+        [[
+            "public|pg_database_owner|pg_database_owner=UC/pg_database_owner\n=U/pg_database_owner|standard public schema"
+        ]]
     );
     assert_eq!(command!(world, "db", 0), [["pg_default|postgres|", "pg_global|postgres|"]]);
     let roles = [
