@@ -35,41 +35,59 @@ fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
 
 /// Takes ONLY out before a relation, `ONLY t` or `ONLY (t)`, where the parser does not know it: no table inherits from another, so it changes nothing.
 fn drop_only(tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 1;
-    while at < tokens.len() {
-        let before = tokens.get(at - 1);
-        let is_of_relation = ["from", "join", "update"].iter().any(|word| is_word(before, word))
-            || is_token(before, &Token::Comma) && !is_word(tokens.first(), "truncate");
-        if is_of_relation && is_word(tokens.get(at), "only") {
-            let close = tokens[at..].iter().position(|token| token.token == Token::RParen).map(|close| at + close);
-            match (is_token(tokens.get(at + 1), &Token::LParen), close) {
-                (true, Some(close)) => {
-                    tokens.remove(close);
-                    tokens.drain(at..at + 2);
-                }
-                _ => drop(tokens.remove(at)),
-            }
-        }
-        at += 1;
+    if !tokens.iter().any(|token| is_word(Some(token), "only")) {
+        return;
     }
+    let is_truncate = is_word(tokens.first(), "truncate");
+    let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    // How many parentheses are open, and at which of these an `ONLY (` stood.
+    let (mut depth, mut dropped) = (0_usize, Vec::new());
+    let mut rest = std::mem::take(tokens).into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let before = kept.last();
+        let is_of_relation = ["from", "join", "update"].iter().any(|word| is_word(before, word))
+            || is_token(before, &Token::Comma) && !is_truncate;
+        if is_of_relation && is_word(Some(&token), "only") {
+            if rest.next_if(|next| next.token == Token::LParen).is_some() {
+                dropped.push(depth);
+            }
+            continue;
+        }
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if dropped.last() == Some(&depth) => {
+                dropped.pop();
+                continue;
+            }
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        kept.push(token);
+    }
+    *tokens = kept;
 }
 
 /// `OPERATOR(pg_catalog.=) ANY` as `= ANY`: the parser does not know the one.
 fn unwrap_operators(tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 0;
-    while at + 6 < tokens.len() {
-        let is_quantified = ["any", "all", "some"].iter().any(|word| is_word(tokens.get(at + 6), word));
-        let is_wrapped = is_word(tokens.get(at), "operator")
-            && is_token(tokens.get(at + 1), &Token::LParen)
-            && is_word(tokens.get(at + 2), "pg_catalog")
-            && is_token(tokens.get(at + 3), &Token::Period)
-            && is_token(tokens.get(at + 5), &Token::RParen);
-        if is_quantified && is_wrapped {
-            tokens.remove(at + 5);
-            tokens.drain(at..at + 4);
-        }
-        at += 1;
+    let is_wrapped = |seven: &[TokenWithSpan]| {
+        is_word(seven.first(), "operator")
+            && is_token(seven.get(1), &Token::LParen)
+            && is_word(seven.get(2), "pg_catalog")
+            && is_token(seven.get(3), &Token::Period)
+            && is_token(seven.get(5), &Token::RParen)
+            && ["any", "all", "some"].iter().any(|word| is_word(seven.get(6), word))
+    };
+    if !tokens.windows(7).any(is_wrapped) {
+        return;
     }
+    let mut kept = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let wrapped = tokens.get(at..at + 7).is_some_and(is_wrapped);
+        kept.push(tokens[if wrapped { at + 4 } else { at }].clone());
+        at += if wrapped { 6 } else { 1 };
+    }
+    *tokens = kept;
 }
 
 /// An upper bound of how deep the tree of these tokens, as it is parsed, can be. Between two commas of one pair of parentheses an operator adds a level;
@@ -240,4 +258,33 @@ pub(crate) fn without_idle_parentheses(mut tokens: Vec<TokenWithSpan>) -> Vec<To
         !is_idle[place - 1]
     });
     tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relation would not be found, a parenthesis would be missing, or a long statement would take its square.
+    #[test]
+    fn only_goes_where_it_says_nothing() {
+        let read = |text: &str| {
+            let tokens = tokenize(text).expect(text);
+            tokens.iter().map(|token| token.token.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        for (text, wanted) in [
+            ("select * from only t", "select * from t"),
+            ("select * from only (t) x, only (s.u) where (a)", "select * from t x , s . u where ( a )"),
+            ("select (select 1 from only (t)) from u join only v", "select ( select 1 from t ) from u join v"),
+            ("update only t set a = 1", "update t set a = 1"),
+            ("truncate a, only b", "truncate a , only b"),
+            ("select a from t fetch first 2 rows only", "select a from t fetch first 2 rows only"),
+            ("select 1 from \"only\"", "select 1 from \"only\""),
+            ("a operator(pg_catalog.=) any (b)", "a = any ( b )"),
+            ("a operator(pg_catalog.=) b", "a operator ( pg_catalog . = ) b"),
+        ] {
+            assert_eq!(read(text), wanted, "{text}");
+        }
+        let long = format!("select 1 from a{}", ", only a".repeat(100_000));
+        assert_eq!(tokenize(&long).expect("tokens").len(), 200_004);
+    }
 }
