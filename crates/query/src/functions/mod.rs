@@ -28,6 +28,7 @@ use crate::system_catalog::SystemCatalog;
 use crate::types;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+pub use refused::set_config_refused;
 use std::sync::{Arc, LazyLock};
 
 /// Scalar functions of DataFusion with PostgreSQL's name and meaning.

@@ -10,6 +10,11 @@ use values::{Type, Value};
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct SetConfig;
 
+/// 0A000.
+pub fn set_config_refused() -> QueryError {
+    QueryError::unsupported("set_config() with values that are computed, or beside FROM, is not supported; use SET")
+}
+
 /// The function of that name.
 pub fn of_name(name: &str) -> Option<ScalarUDF> {
     (name == "set_config").then(|| rowwise::function(SetConfig))
@@ -29,8 +34,6 @@ impl RowImplementation for SetConfig {
     }
 
     fn call(&self, _: &[Value]) -> Result<Value, QueryError> {
-        Err(QueryError::unsupported(
-            "set_config() with values that are computed, or beside FROM, is not supported; use SET",
-        ))
+        Err(set_config_refused())
     }
 }

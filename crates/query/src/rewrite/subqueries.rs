@@ -410,7 +410,12 @@ fn reads_empty_catalog(select: &Select) -> bool {
         }
         _ => false,
     };
-    if is_of_toast_options(select) || select.selection.as_ref().is_some_and(asks_for_other_collation) {
+    let reads_collations = select.from.iter().any(|source| match &source.relation {
+        TableFactor::Table { name, .. } => last_part(name) == "pg_collation",
+        _ => false,
+    });
+    let asks = || reads_collations && select.selection.as_ref().is_some_and(asks_for_other_collation);
+    if is_of_toast_options(select) || asks() {
         return true;
     }
     select.from.iter().any(|source| {

@@ -4,7 +4,7 @@ use super::rows::{Row, row};
 use super::{SystemCatalog, quoted};
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, Statement, Visit, Visitor};
 use messages::schema::{CommentTarget, SequenceSchema, TableSchema};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Identifiers of catalogs.
@@ -47,10 +47,8 @@ fn of_sequence(catalog: &SystemCatalog, table: &TableSchema, sequence: &Sequence
 /// Defaults on their columns and on the sequences that they draw from.
 fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
     const CLASS: u32 = CommentTarget::RELATIONS;
-    let sequences: Vec<(u32, String)> = catalog
-        .sequences()
-        .map(|(table, _)| (table.oid, format!("'{}'", quoted(&table.name).replace('\'', "''"))))
-        .collect();
+    let sequences: BTreeMap<String, u32> =
+        catalog.sequences().map(|(table, _)| (quoted(&table.name).replace('\'', "''"), table.oid)).collect();
     let mut rows = Vec::new();
     for table in catalog.plain_tables() {
         for (number, column) in (1_i64..).zip(&table.columns) {
@@ -60,8 +58,9 @@ fn of_defaults(catalog: &SystemCatalog) -> Vec<Row> {
                 rows.push(dependence(own, (CLASS, table.oid, number), "a"));
             }
             let Some(default) = default.filter(|default| default.contains("nextval")) else { continue };
-            let drawn = sequences.iter().filter(|(_, name)| default.contains(name.as_str()));
-            rows.extend(drawn.map(|(oid, _)| dependence(own, (CLASS, *oid, 0), "n")));
+            let drawn = default.split("nextval('").skip(1).filter_map(|rest| rest.split("'::regclass").next());
+            let drawn = drawn.filter_map(|name| sequences.get(name));
+            rows.extend(drawn.map(|oid| dependence(own, (CLASS, *oid, 0), "n")));
         }
     }
     rows

@@ -15,6 +15,7 @@ use messages::schema::{
     MaterializedQuery, OnChange, Place, SequenceSchema, TableSchema,
 };
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use values::limits::MICROSECONDS_PER_SECOND;
 use values::zone::Abbreviation;
 use values::{Type, Zone};
@@ -213,18 +214,25 @@ fn shared_comment(target: &CommentTarget, text: &str) -> Row {
     row! { objoid: target.oid, classoid: target.class, description: text }
 }
 
-/// Whether PostgreSQL would have triggers on it: its own, and those that look after foreign keys of and to it.
-fn has_triggers(catalog: &SystemCatalog, table: &TableSchema) -> bool {
-    let mut keys = catalog.foreign_keys();
-    !table.triggers.is_empty() || keys.any(|(child, _, parent)| child.oid == table.oid || parent.oid == table.oid)
+/// The tables that PostgreSQL would have triggers on: their own, and those that look after foreign keys of and to them.
+fn with_triggers(catalog: &SystemCatalog) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for table in catalog.plain_tables() {
+        if !(table.triggers.is_empty() && table.foreign_keys.is_empty()) {
+            found.insert(table.oid);
+        }
+        found.extend(table.foreign_keys.iter().map(|key| key.parent));
+    }
+    found
 }
 
 fn classes(catalog: &SystemCatalog) -> Vec<Row> {
     let system = DEFINITIONS.relations().map(system_class);
-    system.chain(catalog.relations().map(|relation| class(catalog, &relation))).collect()
+    let with_triggers = with_triggers(catalog);
+    system.chain(catalog.relations().map(|relation| class(catalog, &relation, &with_triggers))).collect()
 }
 
-fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
+fn class(catalog: &SystemCatalog, relation: &Found, with_triggers: &BTreeSet<u32>) -> Row {
     let table = relation.table();
     let is_table = matches!(relation, Found::Table(_));
     let (access_method, kind, columns) = match (is_table, &table.sequence) {
@@ -250,7 +258,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: is_table && has_triggers(catalog, table), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
+        relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: is_table && with_triggers.contains(&table.oid), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
         relforcerowsecurity: is_table && table.row_security.is_forced,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,

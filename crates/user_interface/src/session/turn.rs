@@ -210,7 +210,10 @@ impl Turn<'_> {
 
     /// The same for the query processor, with what this statement shows of other sessions, and the time zone in which its constants are read.
     pub fn session_facts(&self, sql: &str, constants_zone: &Zone) -> Arc<SessionFacts> {
-        let shows_activity = ["pg_stat_activity", "PG_STAT_ACTIVITY"].iter().any(|name| sql.contains(name));
+        const VIEW: &[u8] = b"pg_stat_activity";
+        // A byte in its middle is looked at first.
+        let is_view = |part: &[u8]| part[2] == VIEW[2] && part.eq_ignore_ascii_case(VIEW);
+        let shows_activity = sql.as_bytes().windows(VIEW.len()).any(is_view);
         let activity = if shows_activity { self.shared.config.activity.all() } else { Arc::default() };
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
