@@ -33,33 +33,85 @@ fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
     token.is_some_and(|token| token.token == *wanted)
 }
 
+/// Where in a query a comma stands, as far as it matters for ONLY.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ListedPart {
+    /// In no query: in a call, or a list of names.
+    Nothing,
+    /// In a query, but not among its relations.
+    Others,
+    /// Among the relations of a query.
+    Relations,
+}
+
+/// Words behind which relations are listed, and words that end such a list.
+const RELATIONS: [&str; 3] = ["from", "using", "update"];
+const OTHERS: [&str; 15] = [
+    "select",
+    "delete",
+    "merge",
+    "insert",
+    "where",
+    "set",
+    "group",
+    "order",
+    "having",
+    "limit",
+    "offset",
+    "returning",
+    "window",
+    "union",
+    "values",
+];
+
 /// Takes ONLY out before a relation, `ONLY t` or `ONLY (t)`, where the parser does not know it: no table inherits from another, so it changes nothing.
 fn drop_only(tokens: &mut Vec<TokenWithSpan>) {
     if !tokens.iter().any(|token| is_word(Some(token), "only")) {
         return;
     }
-    let is_truncate = is_word(tokens.first(), "truncate");
+    let is_index = is_word(tokens.first(), "create");
     let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // How many parentheses are open, and at which of these an `ONLY (` stood.
-    let (mut depth, mut dropped) = (0_usize, Vec::new());
+    // For each open parenthesis, where the next comma stands, and whether an `ONLY (` opened it.
+    let mut open = vec![(ListedPart::Nothing, false)];
     let mut rest = std::mem::take(tokens).into_iter().peekable();
     while let Some(token) = rest.next() {
+        let (part, _) = open.last().copied().unwrap_or((ListedPart::Nothing, false));
+        let is_any = |words: &[&str]| words.iter().any(|word| is_word(Some(&token), word));
         let before = kept.last();
-        let is_of_relation = ["from", "join", "update"].iter().any(|word| is_word(before, word))
-            || is_token(before, &Token::Comma) && !is_truncate;
+        let is_behind = |words: &[&str]| words.iter().any(|word| is_word(before, word));
+        let is_of_relation = part != ListedPart::Nothing && is_behind(&["from", "join", "update", "using", "into"])
+            || part == ListedPart::Relations && is_token(before, &Token::Comma)
+            || is_index && is_behind(&["on"]);
         if is_of_relation && is_word(Some(&token), "only") {
-            if rest.next_if(|next| next.token == Token::LParen).is_some() {
-                dropped.push(depth);
-            }
-            continue;
-        }
-        match token.token {
-            Token::LParen => depth += 1,
-            Token::RParen if dropped.last() == Some(&depth) => {
-                dropped.pop();
+            let is_named = |next: Option<&TokenWithSpan>| {
+                matches!(next.map(|next| &next.token), Some(Token::Word(_))) && !is_word(next, "only")
+            };
+            if is_named(rest.peek()) {
                 continue;
             }
-            Token::RParen => depth = depth.saturating_sub(1),
+            if rest.next_if(|next| next.token == Token::LParen).is_some() {
+                open.push((part, true));
+                continue;
+            }
+        }
+        match token.token {
+            Token::LParen => open.push((ListedPart::Nothing, false)),
+            Token::RParen if open.len() > 1 => {
+                if open.pop() == Some((part, true)) {
+                    continue;
+                }
+            }
+            Token::Word(_) if is_any(&RELATIONS) => {
+                let is_query = part != ListedPart::Nothing || is_word(Some(&token), "update");
+                if let Some(last) = open.last_mut().filter(|_| is_query) {
+                    last.0 = ListedPart::Relations;
+                }
+            }
+            Token::Word(_) if is_any(&OTHERS) => {
+                if let Some(last) = open.last_mut() {
+                    last.0 = ListedPart::Others;
+                }
+            }
             _ => {}
         }
         kept.push(token);
@@ -67,7 +119,8 @@ fn drop_only(tokens: &mut Vec<TokenWithSpan>) {
     *tokens = kept;
 }
 
-/// `OPERATOR(pg_catalog.=) ANY` as `= ANY`: the parser does not know the one.
+/// `column OPERATOR(pg_catalog.=) ANY` as `column = ANY`: the parser does not know the one. It binds as tightly as the other only where nothing but a
+/// column stands before it.
 fn unwrap_operators(tokens: &mut Vec<TokenWithSpan>) {
     let is_wrapped = |seven: &[TokenWithSpan]| {
         is_word(seven.first(), "operator")
@@ -80,14 +133,34 @@ fn unwrap_operators(tokens: &mut Vec<TokenWithSpan>) {
     if !tokens.windows(7).any(is_wrapped) {
         return;
     }
-    let mut kept = Vec::with_capacity(tokens.len());
+    let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
-        let wrapped = tokens.get(at..at + 7).is_some_and(is_wrapped);
+        let wrapped = tokens.get(at..at + 7).is_some_and(is_wrapped) && is_behind_column(&kept);
         kept.push(tokens[if wrapped { at + 4 } else { at }].clone());
         at += if wrapped { 6 } else { 1 };
     }
     *tokens = kept;
+}
+
+/// Whether what ends here is a column by itself: a name behind a word that begins a condition, or behind a parenthesis or a comma.
+fn is_behind_column(tokens: &[TokenWithSpan]) -> bool {
+    let mut names = tokens.iter().rev();
+    loop {
+        if !matches!(names.next().map(|token| &token.token), Some(Token::Word(_))) {
+            return false;
+        }
+        match names.next() {
+            Some(before) if before.token == Token::Period => {}
+            Some(before) => {
+                return matches!(before.token, Token::LParen | Token::Comma)
+                    || ["where", "and", "or", "on", "when", "select", "having"]
+                        .iter()
+                        .any(|word| is_word(Some(before), word));
+            }
+            None => return false,
+        }
+    }
 }
 
 /// An upper bound of how deep the tree of these tokens, as it is parsed, can be. Between two commas of one pair of parentheses an operator adds a level;
@@ -130,7 +203,7 @@ pub fn bound(tokens: &[TokenWithSpan]) -> Result<usize, Refused> {
         if is_interval(token) && has_precision(&tokens[place + 1..]) {
             return Err(Refused::Unsupported("a literal of interval(n) is not supported: seconds have six decimals"));
         }
-        if is_exclusion(token, &tokens[place + 1..]) {
+        if is_exclusion(&tokens[..place], token, &tokens[place + 1..]) {
             return Err(Refused::Unsupported("an EXCLUDE constraint is not supported"));
         }
         parts = match token {
@@ -186,11 +259,17 @@ fn has_precision(rest: &[TokenWithSpan]) -> bool {
     }
 }
 
-/// `EXCLUDE USING method`, a constraint that the parser does not know.
-fn is_exclusion(token: &Token, rest: &[TokenWithSpan]) -> bool {
+/// `EXCLUDE USING method` where a constraint begins: the parser does not know it. A relation may be called so, too.
+fn is_exclusion(before: &[TokenWithSpan], token: &Token, rest: &[TokenWithSpan]) -> bool {
     let is = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
     let is_named = |next: &TokenWithSpan| matches!(next.token, Token::Word(_));
-    is(token, Keyword::EXCLUDE)
+    let is_constraint = match before {
+        [.., word, name] if is(&word.token, Keyword::CONSTRAINT) && is_named(name) => true,
+        [.., last] => matches!(last.token, Token::LParen | Token::Comma) || is(&last.token, Keyword::ADD),
+        [] => false,
+    };
+    is_constraint
+        && is(token, Keyword::EXCLUDE)
         && rest.first().is_some_and(|next| is(&next.token, Keyword::USING))
         && rest.get(1).is_some_and(is_named)
 }
@@ -277,14 +356,47 @@ mod tests {
             ("select (select 1 from only (t)) from u join only v", "select ( select 1 from t ) from u join v"),
             ("update only t set a = 1", "update t set a = 1"),
             ("truncate a, only b", "truncate a , only b"),
+            ("delete from only a using only b where c in (1, 2)", "delete from a using b where c in ( 1 , 2 )"),
+            ("merge into only a using only (b) on true", "merge into a using b on true"),
+            ("create index on only a (b)", "create index on a ( b )"),
+            (
+                "with w as (select 1 from x, only a) select 1 from w, only a",
+                "with w as ( select 1 from x , a ) select 1 from w , a",
+            ),
+            ("select 1, only 2", "select 1 , only 2"),
+            ("select extract(year from only date '2020-01-01')", "select extract ( year from only date '2020-01-01' )"),
+            ("select 1 from only only t", "select 1 from only only t"),
+            (
+                "select 1 from a where true = b operator(pg_catalog.=) any (c)",
+                "select 1 from a where true = b operator ( pg_catalog . = ) any ( c )",
+            ),
+            ("select 1 from a where x.b operator(pg_catalog.=) any (c)", "select 1 from a where x . b = any ( c )"),
             ("select a from t fetch first 2 rows only", "select a from t fetch first 2 rows only"),
             ("select 1 from \"only\"", "select 1 from \"only\""),
-            ("a operator(pg_catalog.=) any (b)", "a = any ( b )"),
             ("a operator(pg_catalog.=) b", "a operator ( pg_catalog . = ) b"),
         ] {
             assert_eq!(read(text), wanted, "{text}");
         }
         let long = format!("select 1 from a{}", ", only a".repeat(100_000));
         assert_eq!(tokenize(&long).expect("tokens").len(), 200_004);
+    }
+
+    /// A table that is called so could not be named.
+    #[test]
+    fn exclude_is_a_name_as_well() {
+        let is_refused = |text: &str| matches!(bound(&tokenize(text).expect(text)), Err(Refused::Unsupported(_)));
+        for text in [
+            "create table t (exclude using gist (a with &&))",
+            "alter table t add constraint c exclude using gist (a with =)",
+        ] {
+            assert!(is_refused(text), "{text}");
+        }
+        for text in [
+            "delete from exclude using b",
+            "create index on exclude using btree (a)",
+            "merge into exclude using b on true",
+        ] {
+            assert!(!is_refused(text), "{text}");
+        }
     }
 }

@@ -14,6 +14,8 @@ pub const STARTUP_BYTES_MAX: usize = 10_000;
 pub const MESSAGE_BYTES_MAX_UNKNOWN: usize = authentication::limits::MESSAGE_BYTES_MAX;
 /// Longest SQL text, in bytes. A token in memory takes some 100 bytes, so this bounds a parse to a few hundred MiB at worst.
 pub const SQL_BYTES_MAX: usize = 4 << 20;
+/// Places of a statement at which policies may hold a table back: policies read tables that have policies.
+pub const GUARDS_MAX: usize = 256;
 /// Depth of an expression that compiles; AND and OR chains count once. The query processor follows deeper ones.
 pub const EXPRESSION_DEPTH_MAX: usize = 200;
 /// Nodes that compiling an expression may visit for each byte of the statement. Some constructs (BETWEEN, a CASE with an operand) visit

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is generated is a value this crate could have read, with bounds and ties more likely than chance.
 
+use crate::error::sqlstate;
 use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
 use crate::network::InetAddress;
@@ -147,7 +148,17 @@ pub(crate) fn range(kind: RangeKind) -> impl Strategy<Value = RangeValue> {
         } else {
             (&one, &other)
         };
-        RangeValue::of_values(kind, (low, with_one), (high, with_other)).unwrap_or(RangeValue::empty(kind))
+        match RangeValue::of_values(kind, (low, with_one), (high, with_other)) {
+            Ok(range) => range,
+            // The next value is out of the type's bounds.
+            Err(error)
+                if [sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, sqlstate::DATETIME_FIELD_OVERFLOW]
+                    .contains(&error.sqlstate) =>
+            {
+                RangeValue::empty(kind)
+            }
+            Err(error) => panic!("{error}"),
+        }
     })
 }
 

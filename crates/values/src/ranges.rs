@@ -249,22 +249,19 @@ impl MultirangeValue {
     /// All that is in any of these spans.
     pub fn new(kind: RangeKind, mut spans: Vec<RangeSpan>) -> Self {
         spans.sort_by(RangeSpan::order);
-        let mut joined: Vec<RangeSpan> = Vec::with_capacity(spans.len());
-        for span in spans {
-            match joined.last_mut() {
-                Some(last) if last.upper.order(&span.lower).is_ge() => {
-                    // Of bounds that are equal, and may print otherwise, those of the later span stay.
-                    if last.lower.order(&span.lower).is_eq() {
-                        last.lower = span.lower;
-                    }
-                    if last.upper.order(&span.upper).is_le() {
-                        last.upper = span.upper;
-                    }
-                }
-                _ => joined.push(span),
+        spans.dedup_by(|span, last| {
+            let joins = last.upper.order(&span.lower).is_ge();
+            // Of bounds that are equal, and may print otherwise, those of the later span stay.
+            if joins && last.lower.order(&span.lower).is_eq() {
+                std::mem::swap(&mut last.lower, &mut span.lower);
             }
-        }
-        Self { kind, spans: joined }
+            if joins && last.upper.order(&span.upper).is_le() {
+                std::mem::swap(&mut last.upper, &mut span.upper);
+            }
+            joins
+        });
+        spans.shrink_to_fit();
+        Self { kind, spans }
     }
 
     /// Its type.

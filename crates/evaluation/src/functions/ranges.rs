@@ -174,7 +174,7 @@ fn bound(call: &CallArguments<'_, '_>, cut: Option<&RangeCut>) -> Value {
 }
 
 fn seconds_between(call: &CallArguments<'_, '_>) -> Value {
-    Value::Double((call.instant(0) - call.instant(1)) as f64 / MICROSECONDS_PER_SECOND as f64)
+    Value::Double((call.instant(0) as f64 - call.instant(1) as f64) / MICROSECONDS_PER_SECOND as f64)
 }
 
 /// PostgreSQL's hash of a range, with a seed in 64 bits, without in 32. Errors: 0A000 for numbers, whose hash there is not.

@@ -123,7 +123,8 @@ fn of_tree(
         Some(_) => None,
         None => {
             let reader = PolicyReader::of(context.facts);
-            views::expand(statement, tree.depths().levels, context.catalog, reader)?
+            // What policies and views read need not be in reach of who reads.
+            views::expand(statement, tree.depths().levels, context.all, reader)?
         }
     };
     if parsed.into.as_ref().is_some_and(|into| into.keeps_query()) {
@@ -192,7 +193,7 @@ fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
     // A name in another schema may be a view's, too.
     let has_schemas = !context.all.namespaces.is_empty();
     let may_grow = |statement: &ast::Statement| {
-        views::names_view(statement, context.catalog) || row_guards::names_secured(statement, context.catalog)
+        views::names_view(statement, context.all) || row_guards::names_secured(statement, context.all)
     };
     match has_schemas || tree.with(may_grow) {
         true => DEPTH_MAX,
@@ -252,6 +253,7 @@ fn known_types(declared: &[Option<Type>], described: &[Type]) -> Vec<Option<Type
 fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Context) -> Result<Option<Prepared>> {
     let ast::Statement::Call(function) = whole.statement else { return Ok(None) };
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    compiler.all = context.all;
     procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
@@ -288,6 +290,7 @@ fn of_sql(
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
+    compiler.all = context.all;
     compiler.fires_nothing = true;
     compiler.overriding = parsed.overriding.or(parsed.is_row_change.then_some(Overriding::System));
     let (plan, tag, writes) = match statement {
@@ -364,7 +367,8 @@ fn of_queried(
             false => SqlError::unsupported("a table of the rows of a statement that changes rows"),
         });
     }
-    let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    compiler.all = context.all;
     let tag = if into.is_filled() && !into.is_refresh() { Tag::Stored } else { Tag::Plain(into.tag()) };
     let query = expanded.unwrap_or_else(|| into.query.clone());
     let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone(), query), tag);

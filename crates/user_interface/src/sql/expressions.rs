@@ -26,6 +26,10 @@ use values::{Type, Value, operators};
 pub struct Compiler<'a> {
     /// The tables, the session's own changes included.
     pub catalog: &'a Catalog,
+    /// The same, and what the role has not in its reach: policies read it.
+    pub all: &'a Catalog,
+    /// Places at which policies hold something back by now.
+    pub(super) guards: usize,
     /// What is special about the session.
     pub facts: &'a Facts<'a>,
     /// The statement's text, for positions in errors.
@@ -62,6 +66,8 @@ impl<'a> Compiler<'a> {
         let parameters = Parameters::new(declared, facts.settings.zone().clone());
         Compiler {
             catalog,
+            all: catalog,
+            guards: 0,
             facts,
             text,
             parameters,

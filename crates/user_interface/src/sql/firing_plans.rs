@@ -25,6 +25,7 @@ pub(super) fn of_triggers(
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    compiler.all = context.all;
     compiler.overriding = parsed.overriding;
     // Only programs lock the rows that they read: others would wait for each other when they write.
     let locks = matches!(prepared.plan, Plan::Program(_));

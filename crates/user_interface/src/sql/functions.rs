@@ -174,9 +174,9 @@ impl Compiler<'_> {
         // Those that are not here the query processor has.
         let is_users = self.catalog.procedures.get(name).is_some_and(|(known, _)| known.function.is_some());
         let is_elsewhere = |of: Type| of.is_address() || of.is_range();
-        let is_elsewhere = arguments.iter().filter_map(|typed| typed.data_type).any(is_elsewhere);
+        let has_elsewhere = arguments.iter().filter_map(|typed| typed.data_type).any(is_elsewhere);
         let makes_ranges = name.parse::<Type>().is_ok_and(|known| known.is_range());
-        if is_users || is_elsewhere || makes_ranges || extensions::provider(name).is_some() {
+        if is_users || has_elsewhere || makes_ranges || extensions::provider(name).is_some() {
             return Err(beyond(&format!("the function {name} here")));
         }
         Err(Stop::Beyond(no_function(name, &arguments)))

@@ -66,7 +66,7 @@ impl Compiler<'_> {
         Ok(HeldTable { name, versioned, condition: Some(condition) })
     }
 
-    /// The same without the condition, which a query tests.
+    /// The table alone: the query that feeds the statement tests the condition.
     pub fn held_target(&mut self, factor: &TableFactor) -> Compiled<(String, VersionedTable)> {
         match guard_of(factor).filter(|_| !self.is_of_procedure()) {
             None => self.table_factor(factor),

@@ -8,7 +8,7 @@ use sqlparser::ast::{self, Visit, Visitor};
 use std::ops::ControlFlow;
 use values::{RangeKind, Type, Zone};
 
-/// The types whose constants are local times.
+/// The types whose constants are local times, alone and in arrays.
 const INSTANTS: [Type; 3] =
     [Type::TimestampTz, Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
 
@@ -35,7 +35,7 @@ impl Visitor for KeptConstants<'_> {
     fn pre_visit_value(&mut self, value: &ast::ValueWithSpan) -> ControlFlow<String> {
         let Some(text) = crate::sql::literals::text_of(&value.value) else { return ControlFlow::Continue(()) };
         let read = |data_type: Type, zone: &Zone| values::text::parse_in(text, data_type, zone).ok();
-        match INSTANTS.into_iter().all(|of| read(of, self.0) == read(of, &Zone::UTC)) {
+        match INSTANTS.into_iter().flat_map(|of| [of, of.array()]).all(|of| read(of, self.0) == read(of, &Zone::UTC)) {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(text.to_owned()),
         }

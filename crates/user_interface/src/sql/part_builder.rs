@@ -283,7 +283,10 @@ impl<'a> Builder<'a> {
             true => self.types.get(number).copied().flatten(),
             false => Some(self.types.get(number).copied().flatten().unwrap_or(Type::Text)),
         });
-        Compiler::new(self.context.catalog, self.context.facts, self.context.text, known.collect())
+        let context = &self.context;
+        let mut compiler = Compiler::new(context.catalog, context.facts, context.text, known.collect());
+        compiler.all = context.all;
+        compiler
     }
 
     /// What a part has told of parameters, and what it relies on.

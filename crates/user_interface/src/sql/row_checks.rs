@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::held_tables::without_guard;
-use crate::sql::row_guards::{PolicyReader, reads_target, refused};
+use crate::sql::row_guards::{PolicyReader, joined, reads_target, refused};
 use crate::sql::types::{Compiled, Stop};
 use crate::sql::views;
 use messages::namespace;
@@ -123,7 +123,7 @@ impl Compiler<'_> {
             let condition = Expression::Constant(Value::Boolean(false));
             return Ok(vec![RowGuardCondition { condition, message: broken_by.message(table, None) }]);
         }
-        let permissive = permissive.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" OR ");
+        let permissive = joined(&permissive, " OR ");
         let condition = self.asked_condition(table, &permissive)?;
         let mut all = vec![RowGuardCondition { condition, message: broken_by.message(table, None) }];
         for policy in policies.restrictive {
@@ -137,7 +137,7 @@ impl Compiler<'_> {
 
     /// A condition over a row, in which subqueries are gathered before.
     fn asked_condition(&mut self, table: &Arc<TableSchema>, text: &str) -> Compiled<Expression> {
-        let expanded = views::expand_condition(table, text, self.catalog, PolicyReader::of(self.facts))?;
+        let expanded = views::expand_condition(table, text, self.all, PolicyReader::of(self.facts), &mut self.guards)?;
         if let Some(denied) = expanded.denied {
             return Err(Stop::Error(denied));
         }

@@ -4,7 +4,7 @@
 //! statement says of rows is computed for those only that the policies let through: such a query is planned by itself, and programs test policies first.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::SQL_BYTES_MAX;
+use crate::limits::{GUARDS_MAX, SQL_BYTES_MAX};
 use crate::sql::function_calls::called_within;
 use crate::sql::given::Context;
 use crate::sql::held_tables::{are_held, table_called};
@@ -15,6 +15,7 @@ use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::rights::{self, Verdict};
 use crate::sql::settings::Facts;
+use crate::sql::views::query_in;
 use crate::sql::views::{Expanded, Expansion};
 use crate::sql::visits::visit_relations;
 use messages::namespace;
@@ -90,14 +91,26 @@ pub fn refused(table: &TableSchema, standing: &Standing) -> Box<SqlError> {
 /// The condition of the rows that policies let through: all that hold back, and one that lets through. Without one of these no row is.
 fn visible(policies: &PoliciesInForce) -> String {
     let usings = |all: &[&messages::schema::PolicySchema]| -> Vec<String> {
-        all.iter().filter_map(|policy| policy.using.as_ref()).map(|using| format!("({using})")).collect()
+        all.iter().filter_map(|policy| policy.using.clone()).collect()
     };
     match usings(&policies.permissive) {
         permissive if permissive.is_empty() => "false".to_owned(),
         permissive => {
             let mut all = usings(&policies.restrictive);
-            all.push(format!("({})", permissive.join(" OR ")));
-            all.join(" AND ")
+            all.push(joined(&permissive, " OR "));
+            joined(&all, " AND ")
+        }
+    }
+}
+
+/// Conditions, each in parentheses, with a word between them, as a tree that is no deeper than it has to be.
+pub(super) fn joined(all: &[String], word: &str) -> String {
+    match all {
+        [] => String::new(),
+        [only] => format!("({only})"),
+        several => {
+            let (first, second) = several.split_at(several.len() / 2);
+            format!("({}{word}{})", joined(first, word), joined(second, word))
         }
     }
 }
@@ -105,17 +118,7 @@ fn visible(policies: &PoliciesInForce) -> String {
 /// `SELECT 1 WHERE condition` as a tree, and how many levels it has. Errors: XX000 if it cannot be read any more.
 pub(super) fn query_of(condition: &str) -> Result<(ast::Query, usize)> {
     let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, "a policy has a condition that cannot be read");
-    let parsed = parse::statement(&format!("SELECT 1 WHERE {condition}"))?.ok_or_else(broken)?;
-    match parsed.statement {
-        Statement::Sql(tree) if tree.is_shallow() => {
-            let levels = tree.depths().levels;
-            match *tree.into_inner() {
-                ast::Statement::Query(query) => Ok((*query, levels)),
-                _ => Err(broken()),
-            }
-        }
-        _ => Err(TooDeep.into()),
-    }
+    query_in(&format!("SELECT 1 WHERE {condition}"), broken)
 }
 
 /// Whether there is a query within a query.
@@ -240,7 +243,8 @@ impl Expansion<'_> {
         if !table.row_security.is_enabled {
             return Ok(());
         }
-        let standing = Standing::of(self.catalog, self.reader.role);
+        let (catalog, role) = (self.catalog, self.reader.role);
+        let standing = self.standings.entry(role).or_insert_with(|| Arc::new(Standing::of(catalog, role))).clone();
         self.relied.extend(standing.relied(self.catalog));
         if !standing.is_held_by_policies(&table) {
             return Ok(());
@@ -252,9 +256,13 @@ impl Expansion<'_> {
             return Err(SqlError::unsupported("TABLESAMPLE of a table with row-level security"));
         }
         self.rely(&table.name);
-        self.guards = true;
+        self.guards += 1;
+        if self.guards > GUARDS_MAX {
+            let message = format!("policies hold back tables at more than {GUARDS_MAX} places of a statement");
+            return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
         let conditions = commands.iter().map(|command| visible(&standing.policies(&table, *command)));
-        let condition = conditions.map(|one| format!("({one})")).collect::<Vec<_>>().join(" AND ");
+        let condition = joined(&conditions.collect::<Vec<_>>(), " AND ");
         let condition = self.policy_condition(&table, &condition)?;
         *factor = guard(self.name_past_with(name), &table, alias.as_ref(), condition)?;
         Ok(())
@@ -277,7 +285,7 @@ impl Expansion<'_> {
         local_times::refuse(&query, "a policy", self.reader.zone)?;
         self.bytes += condition.len();
         if self.bytes > SQL_BYTES_MAX {
-            let message = format!("the queries of a statement's views exceed {SQL_BYTES_MAX} bytes");
+            let message = format!("the queries of a statement's views and policies exceed {SQL_BYTES_MAX} bytes");
             return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         }
         // It stands within a query of its own.
@@ -355,7 +363,8 @@ fn check_functions(statement: &ast::Statement, context: &Context) -> Result<()> 
         Statement::Sql(tree) => tree.with(|statement| names_held(statement, context.all, context.facts.role)),
         _ => false,
     };
-    match called_within(statement, context.all).all.iter().any(|(_, parsed)| reads(parsed)) {
+    let called = called_within(statement, context.all);
+    match called.has_more || called.all.iter().any(|(_, parsed)| reads(parsed)) {
         true => Err(SqlError::unsupported("a function in SQL that reads a table with row-level security")),
         false => Ok(()),
     }

@@ -17,6 +17,7 @@ use crate::sql::visits::visit_relations;
 use messages::namespace::{self, PUBLIC};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
 use messages::{Key, Timestamp};
+use privileges::Standing;
 use sql_syntax::TooDeep;
 use sql_syntax::limits::DEPTH_MAX;
 use sqlparser::ast::{self, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor};
@@ -79,21 +80,24 @@ pub fn expand(
     let Expansion { relied, denied, guards, .. } = expansion;
     let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
     let committed = committed(&relied, catalog);
-    Ok(Some(Expanded { statement, relied, committed, denied, guards }))
+    Ok(Some(Expanded { statement, relied, committed, denied, guards: guards > 0 }))
 }
 
-/// Does the same in a condition of a table's policies. Errors: those of [`expand`].
+/// Does the same in a condition of a table's policies, of a statement in which policies hold back at so many places by now. Errors: those of [`expand`].
 pub fn expand_condition(
     table: &TableSchema,
     condition: &str,
     catalog: &Catalog,
     reader: PolicyReader,
+    guards: &mut usize,
 ) -> Result<ExpandedCondition> {
     let mut expansion = Expansion::new(0, catalog, reader);
+    expansion.guards = *guards;
     let query = expansion.policy_condition(table, condition)?;
     let ast::SetExpr::Select(select) = *query.body else { return Err(SqlError::unsupported("this form of a policy")) };
     let Some(condition) = select.selection else { return Err(SqlError::unsupported("this form of a policy")) };
     let Expansion { relied, denied, .. } = expansion;
+    *guards = expansion.guards;
     let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
     Ok(ExpandedCondition { condition, committed: committed(&relied, catalog), denied })
 }
@@ -208,8 +212,10 @@ pub(super) struct Expansion<'a> {
     pub(super) away: Vec<Option<PutAway>>,
     /// Tables whose policies are open, by their numbers.
     pub(super) open_policies: Vec<u32>,
-    /// Whether policies hold something back.
-    pub(super) guards: bool,
+    /// Places at which policies hold something back.
+    pub(super) guards: usize,
+    /// What roles may do, as far as it was asked.
+    pub(super) standings: BTreeMap<u32, Arc<Standing>>,
 }
 
 impl ast::VisitorMut for Expansion<'_> {
@@ -276,7 +282,8 @@ impl<'a> Expansion<'a> {
             locks: Vec::new(),
             away: Vec::new(),
             open_policies: Vec::new(),
-            guards: false,
+            guards: 0,
+            standings: BTreeMap::new(),
         }
     }
 
@@ -395,8 +402,12 @@ fn derived_alias(view: &TableSchema, given: Option<&TableAlias>) -> TableAlias {
 /// The query of a view, and how many levels it has. Errors: XX000 if it cannot be read any more.
 fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
     let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{}\" has no query", view.name));
-    let text = view.query().ok_or_else(broken)?;
-    let parsed = parse::statement(text)?.ok_or_else(broken)?;
+    query_in(view.query().ok_or_else(broken)?, broken)
+}
+
+/// A kept text as the query that it is, and how many levels that has. Errors: `broken` for one that cannot be read any more.
+pub(super) fn query_in(text: &str, broken: impl Fn() -> Box<SqlError>) -> Result<(ast::Query, usize)> {
+    let parsed = parse::statement(text)?.ok_or_else(&broken)?;
     match parsed.statement {
         Statement::Sql(tree) if tree.is_shallow() => {
             let levels = tree.depths().levels;

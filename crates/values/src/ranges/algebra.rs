@@ -1,4 +1,5 @@
 //! What is computed with ranges and multiranges. A range counts as a list of no span or of one, so that most is said once for both.
+//! Spans of a list ascend and stand apart, so each list is walked once.
 //!
 //! Invariant: a result's bounds are those of its operands, so it is as canonical as they are.
 
@@ -8,20 +9,38 @@ use crate::error::{ValueError, sqlstate};
 /// Whether a value is in one of the spans.
 pub fn contains_point(spans: &[RangeSpan], point: &RangePoint) -> bool {
     let (before, behind) = (RangeCut::Before(point.clone()), RangeCut::Behind(point.clone()));
-    spans.iter().any(|span| span.lower.order(&before).is_le() && span.upper.order(&behind).is_ge())
+    let first = spans.partition_point(|span| span.upper.order(&before).is_le());
+    spans.get(first).is_some_and(|span| span.lower.order(&before).is_le() && span.upper.order(&behind).is_ge())
 }
 
 /// Whether all that is in one is in the other.
 pub fn contains(outer: &[RangeSpan], inner: &[RangeSpan]) -> bool {
-    let within = |inner: &RangeSpan, outer: &RangeSpan| {
-        outer.lower.order(&inner.lower).is_le() && outer.upper.order(&inner.upper).is_ge()
-    };
-    inner.iter().all(|inner| outer.iter().any(|outer| within(inner, outer)))
+    let mut outer = outer;
+    inner.iter().all(|inner| {
+        while let [first, rest @ ..] = outer
+            && first.upper.order(&inner.lower).is_le()
+        {
+            outer = rest;
+        }
+        let within =
+            |outer: &RangeSpan| outer.lower.order(&inner.lower).is_le() && outer.upper.order(&inner.upper).is_ge();
+        outer.first().is_some_and(within)
+    })
 }
 
 /// Whether both have a value in common.
 pub fn overlaps(left: &[RangeSpan], right: &[RangeSpan]) -> bool {
-    left.iter().any(|left| right.iter().any(|right| common(left, right).is_some()))
+    let (mut left, mut right) = (left, right);
+    while let ([one, left_rest @ ..], [two, right_rest @ ..]) = (left, right) {
+        if one.upper.order(&two.lower).is_le() {
+            left = left_rest;
+        } else if two.upper.order(&one.lower).is_le() {
+            right = right_rest;
+        } else {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether all of one is before all of the other; false if one is empty.

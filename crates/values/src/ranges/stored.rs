@@ -159,7 +159,7 @@ const SPAN: u8 = 0x02;
 const LEAST: u8 = 0x01;
 const FINITE: u8 = 0x02;
 const GREATEST: u8 = 0x03;
-/// Behind the value of a bound: the bound is before it, or behind it.
+/// What follows a bound's value: whether the bound lies before or behind that value.
 const BEFORE: u8 = 0x01;
 const BEHIND: u8 = 0x02;
 
