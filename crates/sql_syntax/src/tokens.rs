@@ -97,7 +97,8 @@ fn drop_only(tokens: &mut Vec<TokenWithSpan>) {
         match token.token {
             Token::LParen => open.push((ListedPart::Nothing, false)),
             Token::RParen if open.len() > 1 => {
-                if open.pop() == Some((part, true)) {
+                let closed = open.pop();
+                if closed == Some((part, true)) {
                     continue;
                 }
             }

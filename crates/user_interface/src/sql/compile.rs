@@ -252,8 +252,7 @@ fn known_types(declared: &[Option<Type>], described: &[Type]) -> Vec<Option<Type
 /// CALL of a procedure in PL/pgSQL; `None`: it is another statement.
 fn of_routine(whole: &StatementSource, declared: &[Option<Type>], context: &Context) -> Result<Option<Prepared>> {
     let ast::Statement::Call(function) = whole.statement else { return Ok(None) };
-    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    compiler.all = context.all;
+    let mut compiler = Compiler::of_statement(context, declared.to_vec());
     procedures::call_routine(&mut compiler, function, &whole.parsed.text, context)
 }
 
@@ -289,8 +288,7 @@ fn of_sql(
     if let Some(prepared) = part_builder::compile(parsed, statement, declared, context, described)? {
         return Ok(prepared);
     }
-    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
-    compiler.all = context.all;
+    let mut compiler = Compiler::of_statement(context, types);
     compiler.fires_nothing = true;
     compiler.overriding = parsed.overriding.or(parsed.is_row_change.then_some(Overriding::System));
     let (plan, tag, writes) = match statement {
@@ -367,8 +365,7 @@ fn of_queried(
             false => SqlError::unsupported("a table of the rows of a statement that changes rows"),
         });
     }
-    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    compiler.all = context.all;
+    let compiler = Compiler::of_statement(context, declared.to_vec());
     let tag = if into.is_filled() && !into.is_refresh() { Tag::Stored } else { Tag::Plain(into.tag()) };
     let query = expanded.unwrap_or_else(|| into.query.clone());
     let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone(), query), tag);

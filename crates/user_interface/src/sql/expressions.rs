@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
+use crate::sql::given::Context as StatementContext;
 use crate::sql::literals::{interval_literal, number, text_of};
 use crate::sql::names;
 use crate::sql::operators::{
@@ -61,6 +62,11 @@ pub struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
+    /// A compiler for one statement, with all that policies may read.
+    pub fn of_statement(context: &'a StatementContext<'a>, declared: Vec<Option<Type>>) -> Compiler<'a> {
+        Compiler { all: context.all, ..Compiler::new(context.catalog, context.facts, context.text, declared) }
+    }
+
     /// A compiler for one statement, whose client declared these parameter types.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
         let parameters = Parameters::new(declared, facts.settings.zone().clone());

@@ -24,8 +24,7 @@ pub(super) fn of_triggers(
     if parsed.is_row_change || prepared.undescribed || !has_triggers {
         return Ok(prepared);
     }
-    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    compiler.all = context.all;
+    let mut compiler = Compiler::of_statement(context, declared.to_vec());
     compiler.overriding = parsed.overriding;
     // Only programs lock the rows that they read: others would wait for each other when they write.
     let locks = matches!(prepared.plan, Plan::Program(_));

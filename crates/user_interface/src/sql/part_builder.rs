@@ -283,10 +283,7 @@ impl<'a> Builder<'a> {
             true => self.types.get(number).copied().flatten(),
             false => Some(self.types.get(number).copied().flatten().unwrap_or(Type::Text)),
         });
-        let context = &self.context;
-        let mut compiler = Compiler::new(context.catalog, context.facts, context.text, known.collect());
-        compiler.all = context.all;
-        compiler
+        Compiler::of_statement(self.context, known.collect())
     }
 
     /// What a part has told of parameters, and what it relies on.
