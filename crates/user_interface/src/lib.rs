@@ -28,5 +28,5 @@ pub use events::{EventKind, EventSelection, SessionEvent};
 pub use protocol::frontend::announces_long;
 pub use session::doorkeeper::Doorkeeper;
 pub use session::login::{Encryption, Peer};
-pub use sql::signals::SentSignal;
+pub use sql::effects::SentSignal;
 pub use user_interface::{CancelKey, Moving, UserInterface};

@@ -15,7 +15,7 @@ use crate::session::outlines::no_outlines;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
 use crate::session::turn::{Shared, Turn};
-use crate::sql::signals::SentSignal;
+use crate::sql::effects::SentSignal;
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
 use messages::advisory;

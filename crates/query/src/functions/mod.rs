@@ -17,7 +17,6 @@ mod floats;
 pub mod operator;
 mod privileges;
 pub(crate) mod random;
-mod refused;
 pub mod rowwise;
 mod scalar;
 mod series;
@@ -28,7 +27,6 @@ use crate::system_catalog::SystemCatalog;
 use crate::types;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
-pub use refused::set_config_refused;
 use std::sync::{Arc, LazyLock};
 
 /// Scalar functions of DataFusion with PostgreSQL's name and meaning.
@@ -214,9 +212,6 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
             OFFERED.scalar.iter().find(named).cloned()
         })
         .flatten();
-    if let Some(refused) = refused::of_name(name) {
-        return Some(Arc::new(refused));
-    }
     if name == "generate_series" {
         return native.map(|native| Arc::new(series::bounded(native)));
     }

@@ -195,11 +195,8 @@ impl Rewriter<'_> {
                     }
                 }
             }
-            // pg_dump sets what `pg_settings` names, if it names it: its call is refused when it is made.
-            ("set_config", [name @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_)), value, is_local]) => {
-                call("set_config", vec![name.clone(), value.clone(), is_local.clone()])
-            }
-            ("set_config", _) => return Err(crate::functions::set_config_refused()),
+            // The session makes those calls that an item of a list of results is.
+            ("set_config", _) => return Err(QueryError::unsupported("set_config() within an expression")),
             _ if self.catalog.has_extension_function(name) && !values::extensions::is_hidden(name) => {
                 let name = messages::namespace::bare(name);
                 return Err(QueryError::unsupported(format!("{name} in this query is not supported")));

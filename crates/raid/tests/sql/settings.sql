@@ -138,10 +138,62 @@ RESET ROLE;
 RESET statement_timeout;
 -- What is not set is not said to be.
 SET app.tenant = '1';
---! unsupported
 SELECT set_config('app.tenant', v, false) FROM (VALUES ('2')) AS x (v);
+SHOW app.tenant;
 SELECT set_config(name, '2', false) FROM pg_settings WHERE name = 'nowhere';
---! unsupported
-DO $$ DECLARE t text := '2'; BEGIN PERFORM set_config('app.tenant', t, false); END $$;
+DO $$ DECLARE t text := '3'; BEGIN PERFORM set_config('app.tenant', t, false); END $$;
+SHOW app.tenant;
 SET app.tenant = '2';
 SELECT current_setting('app.tenant');
+-- A parameter of the application stays one, and is empty, once it is what it was.
+SET app.x = '1';
+RESET app.x;
+SELECT current_setting('app.x');
+BEGIN;
+SET LOCAL app.y = '2';
+COMMIT;
+SELECT current_setting('app.y');
+BEGIN;
+SET app.z = '2';
+ROLLBACK;
+SELECT current_setting('app.z');
+RESET ALL;
+SELECT current_setting('app.x');
+-- set_config is called for each row, and what it sets ends with the transaction if it is said so, or if that fails.
+SELECT set_config('app.l', 'v', true), 1;
+SELECT current_setting('app.l');
+SELECT set_config('app.l', NULL, true), set_config('app.l', 'w', NULL);
+SELECT set_config(NULL, NULL, true);
+SELECT set_config('app.m', v::text, false) FROM generate_series(1, 3) v;
+SELECT set_config('app.m', (1 / (v - 1))::text, false) FROM generate_series(1, 3) v;
+SHOW app.m;
+SELECT set_config('app.m', '9', false), 1 / 0;
+SHOW app.m;
+SELECT set_config('app.m', '9', false); SELECT 1 / 0;
+SHOW app.m;
+--! unsupported
+SELECT set_config('role', 'pg_monitor', false);
+SELECT set_config('nosuch', 'x', false);
+BEGIN;
+SELECT set_config('app.m', '10', true);
+SAVEPOINT a;
+SELECT set_config('app.m', '11', true);
+SHOW app.m;
+ROLLBACK TO a;
+SHOW app.m;
+COMMIT;
+SHOW app.m;
+SELECT pg_catalog.set_config('app.m', 'q' || current_setting('app.m'), false) AS c;
+--! unsupported
+SELECT set_config('app.m', 'r', false), current_setting('app.m');
+SELECT current_setting('app.m'), set_config('app.m', 'q3', false);
+SELECT set_config('TimeZone', 'Europe/Berlin', true), set_config('app.t', '1', false);
+SHOW timezone;
+SHOW app.t;
+SELECT x, set_config('app.' || x, x, false) FROM (VALUES ('a'), ('b')) t (x) ORDER BY x DESC LIMIT 1;
+SHOW app.a;
+SHOW app.b;
+PREPARE p (text) AS SELECT set_config('app.p', $1, false);
+EXECUTE p ('of a statement');
+SHOW app.p;
+DEALLOCATE p;

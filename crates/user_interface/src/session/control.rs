@@ -92,10 +92,6 @@ impl Turn<'_> {
     pub fn control(&mut self, execution: Box<Execution>) -> Result<()> {
         let utility = match &execution.prepared.plan {
             Plan::Utility(utility) => utility.clone(),
-            Plan::SetConfig(name, value, local) => {
-                let (name, value, local) = (name.clone(), value.clone(), *local);
-                return self.set_config(execution, &name, &value, local);
-            }
             _ => unreachable!("called for these only"),
         };
         match utility {
@@ -170,13 +166,6 @@ impl Turn<'_> {
             }
             _ => self.listening_channels(),
         })
-    }
-
-    fn set_config(&mut self, execution: Box<Execution>, name: &str, value: &str, local: bool) -> Result<()> {
-        self.set(name, Some(value), local)?;
-        let shown = self.with_facts(|facts| facts.settings.show(name, facts))?;
-        self.answer(execution, vec![vec![Value::text(shown)]]);
-        Ok(())
     }
 
     /// VACUUM and its like: there is nothing to do, but what is another role's is passed over or refused.
@@ -440,11 +429,16 @@ impl Turn<'_> {
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let in_block = self.session.block == Block::Open || self.session.routines.is_on();
-        let is_undone = in_block || self.session.block == Block::Implicit;
-        if local && !is_undone {
+        if local && !in_block && self.session.block != Block::Implicit {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
             return Ok(());
         }
+        self.set_in_transaction(name, value, local)
+    }
+
+    /// Sets a parameter to the end of the transaction, which may be this statement, or for good once it commits.
+    pub(super) fn set_in_transaction(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let in_block = self.session.block == Block::Open || self.session.routines.is_on();
         if name == "transaction_read_only" && in_block {
             let read_only = matches!(value, Some("on" | "true" | "1"));
             let mode = if read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
@@ -464,20 +458,15 @@ impl Turn<'_> {
             };
         }
         let settings = &mut self.session.settings;
-        if is_undone {
-            let before = settings.now.clone();
-            let reported = settings.now.set(name, value)?;
-            if local {
-                settings.after_commit.get_or_insert_with(|| before.clone());
-            } else if let Some(after) = &mut settings.after_commit {
-                after.set(name, value)?;
-            }
-            settings.after_rollback.get_or_insert(before);
-            self.report(reported);
-        } else {
-            let reported = settings.now.set(name, value)?;
-            self.report(reported);
+        let before = settings.now.clone();
+        let reported = settings.now.set(name, value)?;
+        if local {
+            settings.after_commit.get_or_insert_with(|| before.clone());
+        } else if let Some(after) = &mut settings.after_commit {
+            after.set(name, value)?;
         }
+        settings.after_rollback.get_or_insert(before);
+        self.report(reported);
         Ok(())
     }
 

@@ -57,6 +57,7 @@ impl Turn<'_> {
         }
         self.session.doubts = 0;
         if self.session.block == Block::None {
+            self.end_settings(true);
             self.transaction_ended(true);
         }
         if self.session.block == Block::None && !self.session.overlay.is_empty() {
@@ -94,7 +95,8 @@ impl Turn<'_> {
         match self.session.block {
             Block::Open => self.session.block = Block::Failed,
             Block::Implicit => self.session.implicit_failed = true,
-            Block::None | Block::Failed => {}
+            Block::None => self.end_settings(false),
+            Block::Failed => {}
         }
         match &mut self.session.cycle {
             Cycle::Simple(_, statements) => statements.clear(),
@@ -278,19 +280,21 @@ impl Turn<'_> {
         if !committed {
             session.overlay = Default::default();
         }
-        let (kept, gone) = if committed {
-            (session.settings.after_commit.take(), session.settings.after_rollback.take())
-        } else {
-            (session.settings.after_rollback.take(), session.settings.after_commit.take())
-        };
-        drop(gone);
-        if let Some(settings) = kept {
-            let before = std::mem::replace(&mut session.settings.now, settings);
-            self.report_changes(&before);
-        }
+        self.end_settings(committed);
         self.forget_portals();
         let gone = self.session.locks.held.end_transaction();
         self.locks_are_gone(gone);
+    }
+
+    /// A transaction is over, which may have been one statement: parameters are what they were, or what it has made them.
+    fn end_settings(&mut self, committed: bool) {
+        let settings = &mut self.session.settings;
+        let (after_commit, after_rollback) = (settings.after_commit.take(), settings.after_rollback.take());
+        if let Some(kept) = if committed { after_commit } else { after_rollback } {
+            let before = std::mem::replace(&mut settings.now, kept);
+            settings.now.keep_names(&before);
+            self.report_changes(&before);
+        }
     }
 
     /// A schema change has committed: waits until the catalog shows it, so that the client's next statement does.

@@ -35,7 +35,7 @@ impl Turn<'_> {
         self.session.cancelled = None;
         self.renew(&mut execution)?;
         match &execution.prepared.plan {
-            Plan::Utility(_) | Plan::SetConfig(..) => return self.control(execution),
+            Plan::Utility(_) => return self.control(execution),
             Plan::Execute(name, arguments) => {
                 let found = self.session.statements.get(name).cloned().flatten().ok_or_else(|| {
                     SqlError::new(
@@ -232,7 +232,7 @@ impl Turn<'_> {
             Plan::Parts(_) => self.begin_parts(&mut execution),
             Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
-            Plan::SetConfig(..) | Plan::Execute(..) => unreachable!("resolved before it was launched"),
+            Plan::Execute(..) => unreachable!("resolved before it was launched"),
         }
         self.session.work = Work::Statement(execution);
         Ok(())
@@ -380,7 +380,7 @@ impl Turn<'_> {
             let channel = channel.clone();
             return self.listen(execution, channel);
         }
-        let rows = match self.signalled(&execution, rows) {
+        let rows = match self.take_effects(&execution, rows) {
             Ok(rows) => rows,
             Err(error) => {
                 self.session.work = Work::Statement(execution);

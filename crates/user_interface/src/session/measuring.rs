@@ -160,7 +160,7 @@ impl StatementKind {
                 | Plan::System(_),
                 _,
             ) => StatementKind::Schema,
-            (Plan::Execute(..) | Plan::SetConfig(..) | Plan::Routine(_), _) => StatementKind::Other,
+            (Plan::Execute(..) | Plan::Routine(_), _) => StatementKind::Other,
             (_, Tag::Select | Tag::Stored) => StatementKind::Select,
             (_, Tag::Insert) => StatementKind::Insert,
             (_, Tag::Update) => StatementKind::Update,

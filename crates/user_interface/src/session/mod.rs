@@ -17,6 +17,7 @@ mod descriptions;
 pub mod doorkeeper;
 pub mod doubt;
 pub mod due;
+mod effects;
 pub mod ending;
 pub mod events;
 pub mod execution;

@@ -120,7 +120,7 @@ impl Turn<'_> {
             self.session.work = Work::Statement(execution);
             return self.fail(&cancelled(reason));
         }
-        let rows = match self.signalled(&execution, rows) {
+        let rows = match self.take_effects(&execution, rows) {
             Ok(rows) => rows,
             Err(error) => {
                 self.session.work = Work::Statement(execution);

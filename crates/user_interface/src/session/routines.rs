@@ -267,7 +267,7 @@ impl Turn<'_> {
         }
         let mut execution = Execution::new(prepared);
         execution.parameters = statement.parameters.clone();
-        if let Plan::Utility(_) | Plan::SetConfig(..) = &execution.prepared.plan {
+        if let Plan::Utility(_) = &execution.prepared.plan {
             return self.control(execution);
         }
         self.check_plan(&execution.prepared)?;

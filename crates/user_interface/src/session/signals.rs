@@ -4,28 +4,15 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::session::due;
-use crate::session::state::{CancelReason, Execution};
+use crate::session::state::CancelReason;
 use crate::session::turn::Turn;
-use crate::sql::signals::{SentSignal, SessionSignal};
+use crate::sql::effects::{SentSignal, SessionSignal};
 use messages::role::SIGNAL_BACKEND_OID;
 use privileges::Standing;
-use values::Value;
 
 impl Turn<'_> {
-    /// Rows of process ids, and of what else a statement computes: whether each session got its signal. Errors: 42501.
-    pub(super) fn signalled(&mut self, execution: &Execution, mut rows: Vec<Vec<Value>>) -> Result<Vec<Vec<Value>>> {
-        for row in &mut rows {
-            for column in execution.prepared.signals.iter() {
-                let Some(value) = row.get_mut(column.place) else { continue };
-                if let Value::Integer(process) = *value {
-                    *value = Value::Boolean(self.signal(process, column.signal)?);
-                }
-            }
-        }
-        Ok(rows)
-    }
-
-    fn signal(&mut self, process: i32, signal: SessionSignal) -> Result<bool> {
+    /// Whether there is a session of this process id, which gets the signal. Errors: 42501.
+    pub(super) fn signal(&mut self, process: i32, signal: SessionSignal) -> Result<bool> {
         let Some(role) = self.shared.config.activity.role_of(process) else {
             self.warn(sqlstate::WARNING, &format!("PID {process} is not a PostgreSQL server process"));
             return Ok(false);

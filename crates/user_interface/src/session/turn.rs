@@ -13,6 +13,7 @@ use crate::session::catalog::{KnownPath, SharedCatalog};
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
+use crate::sql::effects::SentSignal;
 use crate::sql::given::Context;
 use crate::sql::outline::KnownOutlines;
 use crate::sql::parse::{self, Parsed};
@@ -20,7 +21,6 @@ use crate::sql::parts::QueryDescription;
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::session_settings::ToldSettings;
 use crate::sql::settings::{Facts, OwnTemporary, SiteFacts};
-use crate::sql::signals::SentSignal;
 use crate::sql::utility::Utility;
 use messages::advisory::AdvisoryOwner;
 use messages::program::ResultColumn;
@@ -301,7 +301,7 @@ impl Turn<'_> {
                     && (prepared.mentions.is_empty() || self.session.overlay.is_empty())
                     && prepared.stands(&shared.catalog)
             }
-            Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,
+            Plan::Utility(_) | Plan::System(_) | Plan::Execute(..) => true,
             Plan::Program(_)
             | Plan::Firing(_)
             | Plan::Query(_)

@@ -5,6 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls;
 use crate::sql::ddl;
+use crate::sql::effects;
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::firing_plans;
@@ -30,7 +31,6 @@ use crate::sql::row_guards::{self, PolicyReader};
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_procedure, of_utility, session_query};
-use crate::sql::signals;
 use crate::sql::types::Stop;
 use crate::sql::user_functions;
 use crate::sql::utility::Utility;
@@ -53,8 +53,8 @@ pub fn compile(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    if let Some((inner, signals)) = signals::with_processes(parsed)? {
-        return Ok(compile(&inner, declared, context, described)?.signalling(&parsed.text, &signals));
+    if let Some((inner, effects)) = effects::with_arguments(parsed)? {
+        return Ok(compile(&inner, declared, context, described)?.with_effects(&parsed.text, &effects));
     }
     let lookup = NameLookup::new(context.all, context.facts);
     // What a client declared long ago may have other labels by now.

@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
+use crate::sql::effects::EffectColumn;
 use crate::sql::feed::Supplying;
 use crate::sql::firing_statement::FiringStatement;
 use crate::sql::like_syntax::LikeClause;
@@ -21,7 +22,6 @@ use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
 use crate::sql::settings::Settings;
-use crate::sql::signals::SignalColumn;
 use crate::sql::statement_form::StatementForm;
 use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
@@ -71,8 +71,6 @@ pub enum Plan {
     System(Arc<SystemStatement>),
     /// By the session.
     Utility(Utility),
-    /// A setting from a SELECT of `set_config` alone: name, value, local.
-    SetConfig(String, String, bool),
     /// As the prepared statement of this name, with these arguments.
     Execute(String, Vec<ast::Expr>),
 }
@@ -152,8 +150,8 @@ pub struct Prepared {
     pub shareable: bool,
     /// The columns of its program's row that say how long the session sleeps before it is told.
     pub sleeps: Arc<[SleepingColumn]>,
-    /// The columns of its rows whose values are sessions that get a signal.
-    pub signals: Arc<[SignalColumn]>,
+    /// The columns of its rows whose values are arguments of what is done to sessions.
+    pub effects: Arc<[EffectColumn]>,
     /// The functions of advisory locks that it calls, with arguments from its program's row.
     pub locks: Arc<[LockCall]>,
     /// Locks of tables that are taken before its program runs.
@@ -185,14 +183,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The query of process ids that a statement with this text comes to, once sessions get signals as its rows come.
-    pub fn signalling(mut self, text: &Arc<str>, signals: &[SignalColumn]) -> Prepared {
-        for signal in signals {
-            if let Some(column) = self.columns.get_mut(signal.place) {
-                (column.column_type, column.origin) = (Type::Boolean, (0, 0));
+    /// The query of arguments that a statement with this text comes to, once calls have their effects as its rows come.
+    pub fn with_effects(mut self, text: &Arc<str>, effects: &[EffectColumn]) -> Prepared {
+        for column in effects {
+            if let Some(result) = self.columns.get_mut(column.place) {
+                (result.column_type, result.origin) = (column.effect.result(), (0, 0));
             }
         }
-        (self.text, self.shareable, self.signals) = (text.clone(), false, signals.into());
+        (self.text, self.shareable, self.effects) = (text.clone(), false, effects.into());
         self
     }
 
@@ -295,7 +293,7 @@ impl Prepared {
             generation: 0,
             shareable: true,
             sleeps: Arc::default(),
-            signals: Arc::default(),
+            effects: Arc::default(),
             locks: Arc::default(),
             table_locks: Arc::default(),
             cursor: None,

@@ -4,6 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::given::Context;
+use crate::sql::known_settings::reported_name_of;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::prepared::{Plan, Prepared, Tag};
@@ -13,7 +14,6 @@ use crate::sql::routines;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::listening_channels;
-use crate::sql::settings::reported_name_of;
 use crate::sql::system;
 use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
@@ -175,9 +175,6 @@ pub(super) fn session_query(text: &Arc<str>, query: &ast::Query) -> Result<Optio
         prepared.columns = vec![text_column(column)];
         prepared
     };
-    if let Some(plan) = set_config(query) {
-        return Ok(Some(answered(plan, "set_config")));
-    }
     if let Some(name) = snapshot_of(query)? {
         let mut prepared = answered(Plan::Utility(Utility::Snapshot(name)), SNAPSHOT_FUNCTION);
         prepared.outside_blocks = Some("raid_snapshot()");
@@ -224,24 +221,13 @@ fn lone_call(query: &ast::Query) -> Option<LoneCall<'_>> {
         && list.duplicate_treatment.is_none()
         && list.clauses.is_empty();
     let function_name = names::function(&function.name)?;
-    let has_plan = matches!(&*function_name, "set_config" | SNAPSHOT_FUNCTION);
+    let has_plan = function_name == SNAPSHOT_FUNCTION;
     Some(LoneCall {
         constants: list.args.iter().map(constant).collect(),
         // Whatever a SELECT can have beside is in its text.
         is_bare: has_plan && is_plain && query.to_string() == format!("SELECT {function}"),
         function: function_name,
     })
-}
-
-/// `SELECT set_config('name', 'value', local)` and nothing else.
-fn set_config(query: &ast::Query) -> Option<Plan> {
-    let call = lone_call(query).filter(|call| call.function == "set_config" && call.is_bare)?;
-    let values = call.constants?;
-    let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
-        return None;
-    };
-    let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
-    Some(Plan::SetConfig(text(name)?, text(value)?, *local))
 }
 
 /// The name in `SELECT raid_snapshot('name')`, if it is that and nothing else. Errors: 42883 for other arguments, 0A000 for what is no constant.

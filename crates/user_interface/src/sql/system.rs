@@ -5,7 +5,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::settings::{Facts, is_known};
+use crate::sql::known_settings::is_known;
+use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use messages::Key;
 use messages::schema::{Catalog, CatalogEntry};
