@@ -214,7 +214,7 @@ static SHOWN: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         ("mode", Type::Text),
         ("granted", Type::Boolean),
         ("fastpath", Type::Boolean),
-        ("waitstart", Type::TimestampTz),
+        ("waitstart", Type::TimestampTz(None)),
     ];
     let columns = columns.map(|(name, column_type)| Column::new(name, column_type, false)).to_vec();
     Arc::new(TableSchema::new("pg_catalog.pg_locks", TableId::ADVISORY_LOCKS, columns))

@@ -26,7 +26,7 @@ static TABLES: LazyLock<[Arc<TableSchema>; 4]> = LazyLock::new(|| {
         ("site", Type::Integer),
         ("method", Type::Text),
         ("set_for", Type::Text),
-        ("since", Type::TimestampTz),
+        ("since", Type::TimestampTz(None)),
         ("way", Type::Text),
         ("switching_way", Type::Text),
         ("executing_from_before", Type::BigInt),
@@ -41,7 +41,7 @@ static TABLES: LazyLock<[Arc<TableSchema>; 4]> = LazyLock::new(|| {
     ];
     let switches = [
         ("site", Type::Integer),
-        ("began", Type::TimestampTz),
+        ("began", Type::TimestampTz(None)),
         ("from_method", Type::Text),
         ("to_method", Type::Text),
         ("way", Type::Text),

@@ -66,7 +66,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         ("count", Type::BigInt),
         ("count_error_max", Type::BigInt),
         ("waited_ms", Type::BigInt),
-        ("last_seen", Type::TimestampTz),
+        ("last_seen", Type::TimestampTz(None)),
     ];
     let column = |(name, column_type): (&str, Type)| Column::new(name, column_type, false);
     Arc::new(TableSchema::new(

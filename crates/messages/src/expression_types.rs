@@ -34,7 +34,7 @@ impl Expression {
             Expression::Column(position) => column(usize::from(*position)),
             Expression::Parameter(_) => None,
             Expression::Gathered(_, gathered) => Some(*gathered),
-            Expression::TransactionTime => Some(Type::TimestampTz),
+            Expression::TransactionTime => Some(Type::TimestampTz(None)),
             Expression::Unary(UnaryOperator::Minus, operand) => operand.type_over(column),
             Expression::Binary(operator, left, right) => {
                 operators::binary_type(operator.of_values(), left.type_over(column)?, right.type_over(column)?)

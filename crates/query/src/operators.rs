@@ -109,7 +109,7 @@ fn operator_of(symbol: &Symbol) -> Option<BinaryOperator> {
 fn wanted_type(other: &DataType, operator: BinaryOperator) -> DataType {
     match (operator, other) {
         (BinaryOperator::Add, DataType::Date32 | DataType::Timestamp(..) | DataType::Time64(_)) => {
-            types::to_arrow(Type::Interval)
+            types::to_arrow(Type::Interval(None))
         }
         _ => other.clone(),
     }
@@ -192,7 +192,7 @@ impl OperatorPlanner {
                 // `timestamp - '1 day'` moves the timestamp, if it is not a timestamp itself.
                 let parsed = match parsed {
                     Err(_) if is_right && operator == BinaryOperator::Subtract && wanted.is_temporal() => {
-                        parse_literal(text, &types::to_arrow(Type::Interval)).transpose()
+                        parse_literal(text, &types::to_arrow(Type::Interval(None))).transpose()
                     }
                     other => other,
                 };

@@ -98,16 +98,16 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
             refuse_infinity(i64::from(days), i64::from(i32::MIN), i64::from(i32::MAX), data_type)?;
             Value::Date(checked_date(i64::from(days))?)
         }
-        Type::Time => {
+        Type::Time(_) => {
             let microseconds = i64::from_be_bytes(array(bytes)?);
             if !(0..=MICROSECONDS_PER_DAY).contains(&microseconds) {
                 return Err(ValueError::datetime_out_of_range("time"));
             }
             Value::Time(microseconds)
         }
-        Type::Timestamp => Value::Timestamp(parse_timestamp(bytes, data_type)?),
-        Type::TimestampTz => Value::TimestampTz(parse_timestamp(bytes, data_type)?),
-        Type::Interval => {
+        Type::Timestamp(_) => Value::Timestamp(parse_timestamp(bytes, data_type)?),
+        Type::TimestampTz(_) => Value::TimestampTz(parse_timestamp(bytes, data_type)?),
+        Type::Interval(_) => {
             let (microseconds, rest) = bytes.split_first_chunk::<8>().ok_or_else(malformed)?;
             let (days, months) = rest.split_first_chunk::<4>().ok_or_else(malformed)?;
             Value::Interval(Interval {

@@ -70,8 +70,11 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (Type::Range(of), Type::Multirange(all)) if of == all => Explicit,
         (SmallInt | Integer | BigInt, Oid) => Implicit,
         (Oid, Integer | BigInt) => Assignment,
-        (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
-        (Timestamp, Date | Time) | (TimestampTz, Date | Time | Timestamp) | (Type::Interval, Time) => Assignment,
+        (Date, Timestamp(_) | TimestampTz(_)) | (Timestamp(_), TimestampTz(_)) | (Time(_), Type::Interval(_)) => {
+            Implicit
+        }
+        (Timestamp(_), Date | Time(_)) | (TimestampTz(_), Date | Time(_) | Timestamp(_)) => Assignment,
+        (Type::Interval(_), Time(_)) => Assignment,
         _ => return None,
     })
 }
@@ -237,9 +240,9 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         }
         (Value::Oid(number), Type::Integer) => Value::Integer(*number as i32),
         (Value::Oid(number), Type::BigInt) => Value::BigInt(i64::from(*number)),
-        (Value::Date(days), Type::Timestamp) => Value::Timestamp(midnight(*days)?),
-        (Value::Date(_) | Value::Timestamp(_), Type::TimestampTz) => Value::TimestampTz(instant_in(value, zone)?),
-        (Value::TimestampTz(instant), Type::Timestamp) => {
+        (Value::Date(days), Type::Timestamp(_)) => Value::Timestamp(midnight(*days)?),
+        (Value::Date(_) | Value::Timestamp(_), Type::TimestampTz(_)) => Value::TimestampTz(instant_in(value, zone)?),
+        (Value::TimestampTz(instant), Type::Timestamp(_)) => {
             Value::Timestamp(checked_timestamp(i128::from(zone.local(*instant)))?)
         }
         // Every day of a timestamp is a date: the bounds of the types say so.
@@ -247,8 +250,8 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         (Value::TimestampTz(instant), Type::Date) => {
             Value::Date(checked_date(split_timestamp(zone.local(*instant)).0)?)
         }
-        (Value::Timestamp(local), Type::Time) => Value::Time(split_timestamp(*local).1),
-        (Value::TimestampTz(instant), Type::Time) => Value::Time(split_timestamp(zone.local(*instant)).1),
+        (Value::Timestamp(local), Type::Time(_)) => Value::Time(split_timestamp(*local).1),
+        (Value::TimestampTz(instant), Type::Time(_)) => Value::Time(split_timestamp(zone.local(*instant)).1),
         (Value::Cidr(network), Type::Inet) => Value::Inet(*network),
         (Value::Inet(network), Type::Cidr) => Value::Cidr(network.network()),
         (Value::Range(range), Type::Multirange(kind)) if range.kind() == kind => {
@@ -266,8 +269,8 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
             Jsonb::Number(exact) => number(&Value::numeric(exact.clone()), target)?,
             _ => return Err(no_such_scalar(tree, target)),
         },
-        (Value::Time(time), Type::Interval) => Value::Interval(Interval { microseconds: *time, ..Interval::ZERO }),
-        (Value::Interval(span), Type::Time) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
+        (Value::Time(time), Type::Interval(_)) => Value::Interval(Interval { microseconds: *time, ..Interval::ZERO }),
+        (Value::Interval(span), Type::Time(_)) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
         _ => return Ok(None),
     }))
 }

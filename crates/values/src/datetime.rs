@@ -133,8 +133,8 @@ pub(crate) fn parse(input: &str, data_type: Type, zone: &Zone) -> Result<Value, 
 fn fault_error(fault: DateFault, input: &str, data_type: Type) -> ValueError {
     let name = match data_type {
         // PostgreSQL's messages of input use the short names of these types.
-        Type::Time => "time",
-        Type::Timestamp => "timestamp",
+        Type::Time(_) => "time",
+        Type::Timestamp(_) => "timestamp",
         other => other.base_name(),
     };
     match fault {
@@ -355,7 +355,7 @@ fn read_word(word: &str, before_digits: bool, fields: &mut DateFields) -> Result
 fn read_number(text: &str, data_type: Type, fields: &mut DateFields) -> Result<(), DateFault> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let has_date = fields.day_number.is_some() || (fields.day.is_some() && fields.year.is_some());
-    if fields.time_us.is_none() && (has_date || data_type == Type::Time) && matches!(whole.len(), 4 | 6) {
+    if fields.time_us.is_none() && (has_date || matches!(data_type, Type::Time(_))) && matches!(whole.len(), 4 | 6) {
         let digits = |range: std::ops::Range<usize>| whole.get(range).map_or(Ok(0), digits_of);
         let (hours, minutes, seconds) = (digits(0..2)?, digits(2..4)?, digits(4..6)?);
         fields.time_us = Some(time_us(hours, minutes, seconds, fraction_us(fraction)?)?);
@@ -512,7 +512,7 @@ fn day_of(fields: &DateFields) -> Result<Option<i64>, DateFault> {
 /// Makes the value; the inner error is a value beyond the bounds of its type.
 fn assemble(fields: &DateFields, data_type: Type, zone: &Zone) -> Result<Result<Value, ValueError>, DateFault> {
     let time = time_of(fields)?;
-    if data_type == Type::Time {
+    if matches!(data_type, Type::Time(_)) {
         let time = time.ok_or(DateFault::Syntax)?;
         let is_zone_known = !matches!(fields.zone, Some(WrittenZone::Named(_)));
         // What the offset of a zone is, only a day tells.
@@ -529,7 +529,7 @@ fn assemble(fields: &DateFields, data_type: Type, zone: &Zone) -> Result<Result<
         return Ok(Err(ValueError::datetime_out_of_range("timestamp")));
     }
     let local = i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time.unwrap_or(0));
-    if data_type == Type::Timestamp {
+    if matches!(data_type, Type::Timestamp(_)) {
         return Ok(checked_timestamp(local).map(Value::Timestamp));
     }
     let Ok(local) = i64::try_from(local) else {

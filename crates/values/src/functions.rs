@@ -348,7 +348,7 @@ mod tests {
     fn common_types_are_postgresqls() {
         assert_eq!(common_type(&[Type::Integer, Type::BigInt, Type::SmallInt]), Some(Type::BigInt));
         assert_eq!(common_type(&[Type::Numeric(Some((5, 2))), Type::Integer]), Some(Type::Numeric(None)));
-        assert_eq!(common_type(&[Type::Date, Type::TimestampTz]), Some(Type::TimestampTz));
+        assert_eq!(common_type(&[Type::Date, Type::TimestampTz(None)]), Some(Type::TimestampTz(None)));
         assert_eq!(common_type(&[Type::Varchar(Some(3)); 2]), Some(Type::Varchar(Some(3))));
         assert_eq!(common_type(&[Type::Text, Type::Integer]), None);
     }

@@ -103,10 +103,10 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
             .prop_map(Value::bytea)
             .boxed(),
         Type::Date => prop_oneof![DATE_MIN..=DATE_MAX, -40_000i32..40_000].prop_map(Value::Date).boxed(),
-        Type::Time => (0..=MICROSECONDS_PER_DAY).prop_map(Value::Time).boxed(),
-        Type::Timestamp => timestamp().prop_map(Value::Timestamp).boxed(),
-        Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
-        Type::Interval => interval().prop_map(Value::Interval).boxed(),
+        Type::Time(_) => (0..=MICROSECONDS_PER_DAY).prop_map(Value::Time).boxed(),
+        Type::Timestamp(_) => timestamp().prop_map(Value::Timestamp).boxed(),
+        Type::TimestampTz(_) => timestamp().prop_map(Value::TimestampTz).boxed(),
+        Type::Interval(_) => interval().prop_map(Value::Interval).boxed(),
         Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
         Type::Inet => network().prop_map(Value::Inet).boxed(),
         Type::Cidr => network().prop_map(|address| Value::Cidr(address.network())).boxed(),
@@ -136,8 +136,8 @@ pub(crate) fn range(kind: RangeKind) -> impl Strategy<Value = RangeValue> {
     let small = move |number: i64| match kind.subtype() {
         Type::Integer => Value::Integer(number as i32),
         Type::Date => Value::Date(number as i32),
-        Type::Timestamp => Value::Timestamp(number),
-        Type::TimestampTz => Value::TimestampTz(number),
+        Type::Timestamp(_) => Value::Timestamp(number),
+        Type::TimestampTz(_) => Value::TimestampTz(number),
         Type::Numeric(_) => Value::numeric(BigDecimal::new(number.into(), 1)),
         _ => Value::BigInt(number),
     };

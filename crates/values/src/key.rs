@@ -138,9 +138,9 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::BigInt => Value::BigInt(integer(marker, rest)?),
         Type::Date => Value::Date(narrow(integer(marker, rest)?)?),
         Type::Oid => Value::Oid(narrow(integer(marker, rest)?)?),
-        Type::Time => Value::Time(integer(marker, rest)?),
-        Type::Timestamp => Value::Timestamp(integer(marker, rest)?),
-        Type::TimestampTz => Value::TimestampTz(integer(marker, rest)?),
+        Type::Time(_) => Value::Time(integer(marker, rest)?),
+        Type::Timestamp(_) => Value::Timestamp(integer(marker, rest)?),
+        Type::TimestampTz(_) => Value::TimestampTz(integer(marker, rest)?),
         Type::Numeric(modifier) => {
             let number = numeric(marker, rest)?;
             match modifier {
@@ -166,7 +166,7 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
             Value::Json(Arc::from(text))
         }
         Type::Jsonb => Value::Jsonb(Arc::new(json::decode_key(rest)?)),
-        Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
+        Type::Interval(_) => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
         Type::Uuid => Value::Uuid(take(rest)?),
         Type::Inet => Value::Inet(network(rest)?),
         Type::Cidr => {

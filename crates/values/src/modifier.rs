@@ -1,9 +1,11 @@
-//! Fits a value to its column type's modifier: lengths of strings, precision and scale of numerics.
+//! Fits a value to its column type's modifier: lengths of strings, precision and scale of numerics, digits of seconds.
 //!
 //! Invariant: the result obeys the modifier, and a value of type `char` has no trailing blanks.
 
+use crate::calendar::checked_timestamp;
 use crate::error::{ValueError, sqlstate};
 use crate::numeric;
+use crate::precision::rounded;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -16,7 +18,7 @@ pub enum Strictness {
     Explicit,
 }
 
-/// Fits a value that already has the representation of `data_type`. Errors: 22001, 22003.
+/// Fits a value that already has the representation of `data_type`. Errors: 22001, 22003, 22008.
 pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Result<Value, ValueError> {
     match (data_type, &value) {
         (Type::Varchar(Some(length)), Value::Text(text)) => Ok(match cut(text, length, data_type, strictness)? {
@@ -31,6 +33,14 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
         (Type::Numeric(Some((precision, scale))), Value::Numeric(number)) => {
             numeric::fit(number, precision, scale).map(Value::numeric)
         }
+        (Type::Time(Some(digits)), Value::Time(time)) => Ok(Value::Time(rounded(*time, Some(digits)))),
+        (Type::Timestamp(Some(digits)), Value::Timestamp(local)) => {
+            checked_timestamp(rounded(*local, Some(digits)).into()).map(Value::Timestamp)
+        }
+        (Type::TimestampTz(Some(digits)), Value::TimestampTz(instant)) => {
+            checked_timestamp(rounded(*instant, Some(digits)).into()).map(Value::TimestampTz)
+        }
+        (Type::Interval(Some(modifier)), Value::Interval(span)) => Ok(Value::Interval(modifier.fit(*span))),
         (Type::Array(element), Value::Array(array)) => {
             let element = element.data_type();
             if element == element.unmodified() && !matches!(element, Type::Char(_)) {

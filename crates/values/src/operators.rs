@@ -153,7 +153,7 @@ impl fmt::Display for BinaryOperator {
 
 /// True if SQL compares values of these two types without a cast.
 pub fn comparable(left: Type, right: Type) -> bool {
-    let is_instant = |data_type: Type| matches!(data_type, Type::Date | Type::Timestamp | Type::TimestampTz);
+    let is_instant = |data_type: Type| matches!(data_type, Type::Date | Type::Timestamp(_) | Type::TimestampTz(_));
     let has_order = |data_type: Type| data_type.element().unwrap_or(data_type) != Type::Json;
     (left.unmodified() == right.unmodified() && has_order(left))
         || (left.is_number() && right.is_number())
@@ -372,7 +372,7 @@ pub(crate) fn cast_text(value: &Value, zone: &Zone) -> Option<String> {
 pub fn unary_type(operator: UnaryOperator, operand: Type) -> Option<Type> {
     match operator {
         UnaryOperator::IsNull | UnaryOperator::IsNotNull => Some(Type::Boolean),
-        UnaryOperator::Negate if operand == Type::Interval => Some(Type::Interval),
+        UnaryOperator::Negate if operand.unmodified() == Type::Interval(None) => Some(Type::Interval(None)),
         UnaryOperator::Negate | UnaryOperator::Plus => operand.is_number().then(|| operand.unmodified()),
         _ => (operand == Type::Boolean).then_some(Type::Boolean),
     }

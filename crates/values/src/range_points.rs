@@ -12,8 +12,8 @@ impl RangeKind {
             Self::Integer => Type::Integer,
             Self::BigInt => Type::BigInt,
             Self::Numeric => Type::Numeric(None),
-            Self::Timestamp => Type::Timestamp,
-            Self::TimestampTz => Type::TimestampTz,
+            Self::Timestamp => Type::Timestamp(None),
+            Self::TimestampTz => Type::TimestampTz(None),
             Self::Date => Type::Date,
         }
     }

@@ -17,21 +17,22 @@ use bigdecimal::{BigDecimal, ToPrimitive};
 
 /// The type of the result, `None` if the operator does not take operands of these types.
 pub(crate) fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<Type> {
-    use Type::{Date, Time, Timestamp, TimestampTz};
-    let (span, small) = (Type::Interval, |data_type| matches!(data_type, Type::SmallInt | Type::Integer));
+    let (time, instant, local) = (Type::Time(None), Type::TimestampTz(None), Type::Timestamp(None));
+    let (span, small) = (Type::Interval(None), |data_type| matches!(data_type, Type::SmallInt | Type::Integer));
+    use Type::{Date, Interval, Time, Timestamp, TimestampTz};
     Some(match (operator, left, right) {
         (Add, Date, number) | (Add, number, Date) | (Subtract, Date, number) if small(number) => Date,
         (Subtract, Date, Date) => Type::Integer,
-        (Add, Date, Time) | (Add, Time, Date) => Timestamp,
-        (Add | Subtract, Date, Type::Interval) | (Add, Type::Interval, Date) => Timestamp,
-        (Add | Subtract, Timestamp, Type::Interval) | (Add, Type::Interval, Timestamp) => Timestamp,
-        (Add | Subtract, TimestampTz, Type::Interval) | (Add, Type::Interval, TimestampTz) => TimestampTz,
-        (Add | Subtract, Time, Type::Interval) | (Add, Type::Interval, Time) => Time,
-        (Subtract, Date | Timestamp | TimestampTz, Date | Timestamp | TimestampTz) => span,
-        (Subtract, Time, Time) => span,
-        (Add | Subtract, Type::Interval, Type::Interval) => span,
-        (Multiply | Divide, Type::Interval, number) if number.is_number() => span,
-        (Multiply, number, Type::Interval) if number.is_number() => span,
+        (Add, Date, Time(_)) | (Add, Time(_), Date) => local,
+        (Add | Subtract, Date, Interval(_)) | (Add, Interval(_), Date) => local,
+        (Add | Subtract, Timestamp(_), Interval(_)) | (Add, Interval(_), Timestamp(_)) => local,
+        (Add | Subtract, TimestampTz(_), Interval(_)) | (Add, Interval(_), TimestampTz(_)) => instant,
+        (Add | Subtract, Time(_), Interval(_)) | (Add, Interval(_), Time(_)) => time,
+        (Subtract, Date | Timestamp(_) | TimestampTz(_), Date | Timestamp(_) | TimestampTz(_)) => span,
+        (Subtract, Time(_), Time(_)) => span,
+        (Add | Subtract, Interval(_), Interval(_)) => span,
+        (Multiply | Divide, Interval(_), number) if number.is_number() => span,
+        (Multiply, number, Interval(_)) if number.is_number() => span,
         _ => return None,
     })
 }

@@ -42,8 +42,10 @@ pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, Valu
             Value::text(input)
         }
         Type::Bytea => Value::bytea(parse_bytea(input)?),
-        Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => datetime::parse(input, data_type, zone)?,
-        Type::Interval => Value::Interval(interval::parse(input)?),
+        Type::Date | Type::Time(_) | Type::Timestamp(_) | Type::TimestampTz(_) => {
+            datetime::parse(input, data_type, zone)?
+        }
+        Type::Interval(_) => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
         Type::Oid => Value::Oid(parse_oid(input)?),
         Type::Json => {

@@ -6,6 +6,7 @@
 mod names;
 
 use crate::enumeration::EnumType;
+use crate::precision::{IntervalModifier, SECOND_DIGITS_MAX};
 use crate::ranges::RangeKind;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -38,14 +39,14 @@ pub enum Type {
     Bytea,
     /// `date`.
     Date,
-    /// `time` without time zone.
-    Time,
-    /// `timestamp` without time zone.
-    Timestamp,
-    /// `timestamp with time zone`; stored as an instant.
-    TimestampTz,
-    /// `interval`.
-    Interval,
+    /// `time(p)` without time zone, p in digits of a second; `None` means all six.
+    Time(Option<u8>),
+    /// `timestamp(p)` without time zone.
+    Timestamp(Option<u8>),
+    /// `timestamp(p) with time zone`; stored as an instant.
+    TimestampTz(Option<u8>),
+    /// `interval` with fields and digits of its seconds; `None` means all of them.
+    Interval(Option<IntervalModifier>),
     /// `uuid`.
     Uuid,
     /// `oid`, an object identifier, 4 bytes without sign.
@@ -168,10 +169,10 @@ pub const ALL: [Type; 36] = [
     Type::Char(0),
     Type::Bytea,
     Type::Date,
-    Type::Time,
-    Type::Timestamp,
-    Type::TimestampTz,
-    Type::Interval,
+    Type::Time(None),
+    Type::Timestamp(None),
+    Type::TimestampTz(None),
+    Type::Interval(None),
     Type::Uuid,
     Type::Oid,
     Type::Json,
@@ -270,10 +271,10 @@ impl Type {
             Self::Char(_) => 1042,
             Self::Varchar(_) => 1043,
             Self::Date => 1082,
-            Self::Time => 1083,
-            Self::Timestamp => 1114,
-            Self::TimestampTz => 1184,
-            Self::Interval => 1186,
+            Self::Time(_) => 1083,
+            Self::Timestamp(_) => 1114,
+            Self::TimestampTz(_) => 1184,
+            Self::Interval(_) => 1186,
             Self::Numeric(_) => 1700,
             Self::Uuid => 2950,
             Self::Array(element) => element.arrays().0,
@@ -311,6 +312,15 @@ impl Type {
 
     /// This type, which has no modifier, with this one; an array's is that of its elements.
     fn with_typmod(self, typmod: i32) -> Self {
+        let digits = (typmod >= 0).then_some(typmod.min(i32::from(SECOND_DIGITS_MAX)) as u8);
+        match self {
+            Self::Time(_) => return Self::Time(digits),
+            Self::Timestamp(_) => return Self::Timestamp(digits),
+            Self::TimestampTz(_) => return Self::TimestampTz(digits),
+            Self::Interval(_) => return Self::Interval(IntervalModifier::of_typmod(typmod)),
+            Self::Array(element) => return element.data_type().with_typmod(typmod).array(),
+            _ => {}
+        }
         let Some(modifier) = typmod.checked_sub(MODIFIER_HEADER).filter(|modifier| *modifier >= 0) else {
             return self;
         };
@@ -321,7 +331,6 @@ impl Type {
                 let scale = ((modifier & 0x7ff) ^ 0x400) - 0x400;
                 Self::Numeric(Some(((modifier >> 16) as u16, scale as i16)))
             }
-            Self::Array(element) => element.data_type().with_typmod(typmod).array(),
             other => other,
         }
     }
@@ -334,6 +343,8 @@ impl Type {
             Self::Numeric(Some((precision, scale))) => {
                 ((i32::from(precision) << 16) | (i32::from(scale) & 0x7ff)) + MODIFIER_HEADER
             }
+            Self::Time(Some(digits)) | Self::Timestamp(Some(digits)) | Self::TimestampTz(Some(digits)) => digits.into(),
+            Self::Interval(Some(modifier)) => modifier.typmod(),
             Self::Array(element) => element.typmod,
             _ => -1,
         }
@@ -346,8 +357,13 @@ impl Type {
             Self::SmallInt => 2,
             Self::Void => 4,
             Self::Integer | Self::Real | Self::Date | Self::Oid | Self::Enum(_) => 4,
-            Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz | Self::MacAddr8 => 8,
-            Self::Interval | Self::Uuid => 16,
+            Self::BigInt
+            | Self::Double
+            | Self::Time(_)
+            | Self::Timestamp(_)
+            | Self::TimestampTz(_)
+            | Self::MacAddr8 => 8,
+            Self::Interval(_) | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
             Self::Json | Self::Jsonb | Self::Inet | Self::Cidr | Self::Range(_) | Self::Multirange(_) => -1,
             Self::MacAddr => 6,
@@ -369,10 +385,10 @@ impl Type {
             Self::Char(_) => "character",
             Self::Bytea => "bytea",
             Self::Date => "date",
-            Self::Time => "time without time zone",
-            Self::Timestamp => "timestamp without time zone",
-            Self::TimestampTz => "timestamp with time zone",
-            Self::Interval => "interval",
+            Self::Time(_) => "time without time zone",
+            Self::Timestamp(_) => "timestamp without time zone",
+            Self::TimestampTz(_) => "timestamp with time zone",
+            Self::Interval(_) => "interval",
             Self::Uuid => "uuid",
             Self::Oid => "oid",
             Self::Array(element) => element.arrays().1,
@@ -400,9 +416,9 @@ impl Type {
             Self::Double => "float8",
             Self::Varchar(_) => "varchar",
             Self::Char(_) => "bpchar",
-            Self::Time => "time",
-            Self::Timestamp => "timestamp",
-            Self::TimestampTz => "timestamptz",
+            Self::Time(_) => "time",
+            Self::Timestamp(_) => "timestamp",
+            Self::TimestampTz(_) => "timestamptz",
             Self::Array(element) => element.arrays().2,
             Self::Enum(labels) => labels.catalog_name(),
             other => other.base_name(),
@@ -415,6 +431,10 @@ impl Type {
             Self::Numeric(_) => Self::Numeric(None),
             Self::Varchar(_) => Self::Varchar(None),
             Self::Char(_) => Self::Char(0),
+            Self::Time(_) => Self::Time(None),
+            Self::Timestamp(_) => Self::Timestamp(None),
+            Self::TimestampTz(_) => Self::TimestampTz(None),
+            Self::Interval(_) => Self::Interval(None),
             Self::Array(element) => Self::Array(Element { typmod: -1, ..*element }),
             other => *other,
         }
@@ -469,6 +489,10 @@ impl fmt::Display for Type {
             Self::Varchar(Some(length)) => write!(formatter, "character varying({length})"),
             Self::Char(0) => formatter.write_str("bpchar"),
             Self::Char(length) => write!(formatter, "character({length})"),
+            Self::Time(Some(digits)) => write!(formatter, "time({digits}) without time zone"),
+            Self::Timestamp(Some(digits)) => write!(formatter, "timestamp({digits}) without time zone"),
+            Self::TimestampTz(Some(digits)) => write!(formatter, "timestamp({digits}) with time zone"),
+            Self::Interval(Some(modifier)) => write!(formatter, "interval{modifier}"),
             Self::Array(element) => write!(formatter, "{}[]", element.data_type()),
             other => formatter.write_str(other.base_name()),
         }
@@ -488,6 +512,12 @@ mod tests {
             Type::Numeric(Some((10, 2))),
             Type::Numeric(Some((3, -5))),
             Type::Numeric(Some((1000, 1000))),
+            Type::Time(Some(0)),
+            Type::Timestamp(Some(3)),
+            Type::TimestampTz(Some(6)),
+            Type::Interval(Some(IntervalModifier::of_digits(1))),
+            Type::Interval(IntervalModifier::of_fields("day", "second", Some(2))),
+            Type::Interval(IntervalModifier::of_fields("year", "year", None)),
         ];
         let scalars = || ALL.into_iter().chain(modified);
         for data_type in scalars().chain(scalars().map(Type::array)) {
@@ -514,7 +544,11 @@ mod tests {
             ("char", "character(1)"),
             ("varchar(7)", "character varying(7)"),
             ("timestamptz", "timestamp with time zone"),
-            ("timestamp (6) with time zone", "timestamp with time zone"),
+            ("timestamp (6) with time zone", "timestamp(6) with time zone"),
+            ("timestamp(9)", "timestamp(6) without time zone"),
+            ("interval (3)", "interval(3)"),
+            ("INTERVAL day TO second(2)", "interval day to second(2)"),
+            ("interval year", "interval year"),
             ("time", "time without time zone"),
             ("int[]", "integer[]"),
             ("INT4 [3]", "integer[]"),
@@ -541,7 +575,10 @@ mod tests {
             ("integer(3)", "42601"),
             ("varchar(", "42601"),
             ("varchar(x)", "42601"),
-            ("timestamp(3)", "0A000"),
+            ("timestamp(-1)", "22023"),
+            ("time(1,2)", "22023"),
+            ("interval second to day", "42601"),
+            ("interval day(3)", "42601"),
             ("serial[]", "42704"),
             ("integer[x]", "42704"),
             ("varchar(0)[]", "22023"),

@@ -2,9 +2,10 @@
 
 use super::numbers::same;
 use crate::call::{CallArguments, FunctionResult, Implementation};
-use values::Type::{BigInt, Boolean, Date, Double, Integer, Oid, Real, SmallInt, Time, Timestamp, TimestampTz};
+use values::Type::{BigInt, Boolean, Date, Double, Integer, Oid, Real, SmallInt};
 use values::error::sqlstate;
-use values::{Interval, Type, Value, ValueError, cast};
+use values::precision::rounded;
+use values::{IntervalModifier, Type, Value, ValueError, cast};
 
 /// Bytes of a name, without the zero behind it (PostgreSQL's `NAMEDATALEN`).
 const NAME_BYTES_MAX: usize = 63;
@@ -17,6 +18,9 @@ macro_rules! to {
 }
 
 const NUMERIC: Type = Type::Numeric(None);
+const TIME: Type = Type::Time(None);
+const TIMESTAMP: Type = Type::Timestamp(None);
+const TIMESTAMPTZ: Type = Type::TimestampTz(None);
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("i2toi4", to!(Integer)),
@@ -61,16 +65,16 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("booltext", |call| Ok(Value::text(if call.boolean(0) { "true" } else { "false" }))),
     ("i8tooid", to!(Oid)),
     ("oidtoi8", to!(BigInt)),
-    ("date_timestamp", to!(Timestamp)),
-    ("date_timestamptz", to!(TimestampTz)),
-    ("timestamp_timestamptz", to!(TimestampTz)),
-    ("timestamptz_timestamp", to!(Timestamp)),
+    ("date_timestamp", to!(TIMESTAMP)),
+    ("date_timestamptz", to!(TIMESTAMPTZ)),
+    ("timestamp_timestamptz", to!(TIMESTAMPTZ)),
+    ("timestamptz_timestamp", to!(TIMESTAMP)),
     ("timestamp_date", to!(Date)),
     ("timestamptz_date", to!(Date)),
-    ("timestamp_time", to!(Time)),
-    ("timestamptz_time", to!(Time)),
-    ("time_interval", to!(Type::Interval)),
-    ("interval_time", to!(Time)),
+    ("timestamp_time", to!(TIME)),
+    ("timestamptz_time", to!(TIME)),
+    ("time_interval", to!(Type::Interval(None))),
+    ("interval_time", to!(TIME)),
     ("chartoi4", |call| Ok(Value::Integer(i32::from(call.text(0).bytes().next().unwrap_or(0) as i8)))),
     ("i4tochar", integer_to_character),
     ("text_char", text_to_character),
@@ -83,9 +87,9 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("numeric", fit_numeric),
     ("varchar", |call| fit_string(call, Type::Varchar(None))),
     ("bpchar", |call| fit_string(call, Type::Char(0))),
-    ("timestamp_scale", |call| Ok(Value::Timestamp(rounded_instant(call)?))),
-    ("timestamptz_scale", |call| Ok(Value::TimestampTz(rounded_instant(call)?))),
-    ("time_scale", |call| Ok(Value::Time(rounded(call.instant(0), call.integer(1))))),
+    ("timestamp_scale", |call| Ok(Value::Timestamp(rounded_time(call)))),
+    ("timestamptz_scale", |call| Ok(Value::TimestampTz(rounded_time(call)))),
+    ("time_scale", |call| Ok(Value::Time(rounded_time(call)))),
     ("interval_scale", fit_interval),
 ];
 
@@ -151,47 +155,13 @@ fn fit_string(call: &mut CallArguments<'_, '_>, unmodified: Type) -> FunctionRes
     }
 }
 
-/// Microseconds rounded to a number of digits of a second, halves away from zero.
-pub(super) fn rounded(microseconds: i64, digits: i64) -> i64 {
-    let Some(dropped) = u32::try_from(digits).ok().filter(|digits| *digits < 6).map(|digits| 6 - digits) else {
-        return microseconds;
-    };
-    let unit = 10_i128.pow(dropped);
-    let magnitude = (i128::from(microseconds).abs() + unit / 2) / unit * unit;
-    (if microseconds < 0 { -magnitude } else { magnitude }) as i64
+/// A time with as many digits of a second as its type says.
+fn rounded_time(call: &CallArguments<'_, '_>) -> i64 {
+    rounded(call.instant(0), u8::try_from(call.integer(1)).ok())
 }
 
-fn rounded_instant(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
-    Ok(rounded(call.instant(0), call.integer(1)))
-}
-
-/// Cuts off what the fields of an interval's type do not name, and rounds its seconds (`AdjustIntervalForTypmod`).
+/// Cuts off what the fields of an interval's type do not name, and rounds its seconds.
 fn fit_interval(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    const SECOND: i64 = 1_000_000;
-    let (mut span, modifier) = (call.interval(0), call.integer(1));
-    if modifier < 0 {
-        return Ok(Value::Interval(span));
-    }
-    let (range, precision) = (modifier >> 16 & 0x7fff, modifier & 0xffff);
-    let field = |bit: i64| range & (1 << bit) != 0;
-    let (month, year, day, hour, minute, second) = (field(1), field(2), field(3), field(10), field(11), field(12));
-    if range != 0x7fff {
-        let unit = match () {
-            () if second => 1,
-            () if minute => 60 * SECOND,
-            () if hour => 3600 * SECOND,
-            () => i64::MAX,
-        };
-        if !(day || hour || minute || second) {
-            span.days = 0;
-            if year && !month {
-                span.months = span.months / 12 * 12;
-            }
-        }
-        span = Interval { microseconds: span.microseconds / unit * unit, ..span };
-    }
-    if precision != 0xffff {
-        span.microseconds = rounded(span.microseconds, precision);
-    }
-    Ok(Value::Interval(span))
+    let (span, modifier) = (call.interval(0), IntervalModifier::of_typmod(call.integer(1) as i32));
+    Ok(Value::Interval(modifier.map_or(span, |modifier| modifier.fit(span))))
 }

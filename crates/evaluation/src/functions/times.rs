@@ -4,14 +4,17 @@ use super::library;
 use super::numbers::{add, divide, multiply, negate, subtract};
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use std::cmp::Ordering;
-use values::Type::{Date, Text, Time, Timestamp, TimestampTz};
+use values::Type::{Date, Text};
 use values::calendar::{Civil, checked_date, checked_timestamp, civil, day_number, days_in_month, split_timestamp};
 use values::error::sqlstate;
 use values::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use values::operators::{BinaryOperator, binary_in};
 use values::{Interval, Type, Value, ValueError, Zone};
 
-const SPAN: Type = Type::Interval;
+const TIME: Type = Type::Time(None);
+const TIMESTAMP: Type = Type::Timestamp(None);
+const TIMESTAMPTZ: Type = Type::TimestampTz(None);
+const SPAN: Type = Type::Interval(None);
 /// Microseconds from 1970-01-01 to 2000-01-01.
 const UNIX_EPOCH: f64 = 946_684_800.0;
 
@@ -39,20 +42,20 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("now", now),
     ("statement_timestamp", statement_time),
     ("extract_date", library!("extract", [Text, Date])),
-    ("extract_time", library!("extract", [Text, Time])),
-    ("extract_timestamp", library!("extract", [Text, Timestamp])),
-    ("extract_timestamptz", library!("extract", [Text, TimestampTz])),
+    ("extract_time", library!("extract", [Text, TIME])),
+    ("extract_timestamp", library!("extract", [Text, TIMESTAMP])),
+    ("extract_timestamptz", library!("extract", [Text, TIMESTAMPTZ])),
     ("extract_interval", library!("extract", [Text, SPAN])),
-    ("time_part", library!("date_part", [Text, Time])),
-    ("timestamp_part", library!("date_part", [Text, Timestamp])),
-    ("timestamptz_part", library!("date_part", [Text, TimestampTz])),
+    ("time_part", library!("date_part", [Text, TIME])),
+    ("timestamp_part", library!("date_part", [Text, TIMESTAMP])),
+    ("timestamptz_part", library!("date_part", [Text, TIMESTAMPTZ])),
     ("interval_part", library!("date_part", [Text, SPAN])),
-    ("timestamp_trunc", library!("date_trunc", [Text, Timestamp])),
-    ("timestamptz_trunc", library!("date_trunc", [Text, TimestampTz])),
+    ("timestamp_trunc", library!("date_trunc", [Text, TIMESTAMP])),
+    ("timestamptz_trunc", library!("date_trunc", [Text, TIMESTAMPTZ])),
     ("timestamptz_trunc_zone", super::zones::truncated),
     ("interval_trunc", library!("date_trunc", [Text, SPAN])),
-    ("timestamp_bin", library!("date_bin", [SPAN, Timestamp, Timestamp])),
-    ("timestamptz_bin", library!("date_bin", [SPAN, TimestampTz, TimestampTz])),
+    ("timestamp_bin", library!("date_bin", [SPAN, TIMESTAMP, TIMESTAMP])),
+    ("timestamptz_bin", library!("date_bin", [SPAN, TIMESTAMPTZ, TIMESTAMPTZ])),
     ("timestamp_age", age),
     ("timestamptz_age", local_age),
     ("date_finite", |_| Ok(Value::Boolean(true))),
@@ -88,7 +91,7 @@ pub(super) const BY_NUMBER: &[(u32, Implementation)] = &[
     }),
     (1384, |call| {
         let at = [call.value(0).clone(), Value::Timestamp(call.instant(1))];
-        let part = values::functions::lookup("date_part", &[Text, Timestamp]);
+        let part = values::functions::lookup("date_part", &[Text, TIMESTAMP]);
         let mut environment = values::functions::Environment { statement_time: 0, zone: &Zone::UTC, random: &mut || 0 };
         part.map_or(Ok(Value::Null), |part| part.call(&at, &mut environment))
     }),

@@ -5,7 +5,7 @@
 
 use super::library;
 use crate::call::{CallArguments, FunctionResult, Implementation};
-use values::Type::{Text, TimestampTz};
+use values::Type::Text;
 use values::calendar::checked_timestamp;
 use values::error::sqlstate;
 use values::limits::MICROSECONDS_PER_SECOND;
@@ -102,7 +102,7 @@ fn interval_offset(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
 
 /// `date_trunc(field, instant, zone)`.
 pub(super) fn truncated(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    const TRUNCATE: Implementation = library!("date_trunc", [Text, TimestampTz]);
+    const TRUNCATE: Implementation = library!("date_trunc", [Text, Type::TimestampTz(None)]);
     let zone = NamedZone::of(call.text(2))?.zone();
     let environment = &mut *call.environment;
     let mut within = crate::call::CallEnvironment {
@@ -129,7 +129,7 @@ pub(super) fn made_in(name: &str, local: i64) -> FunctionResult {
     }
     if name.starts_with(['+', '-']) {
         // An offset as it stands behind a time.
-        match text::parse(&format!("2000-01-01 00:00:00{name}"), Type::TimestampTz) {
+        match text::parse(&format!("2000-01-01 00:00:00{name}"), Type::TimestampTz(None)) {
             Ok(Value::TimestampTz(midnight)) => {
                 return checked_timestamp(i128::from(local) + i128::from(midnight)).map(Value::TimestampTz);
             }

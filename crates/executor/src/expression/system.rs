@@ -17,9 +17,11 @@ pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut RunState<'_,
     };
     Ok(match value {
         SqlValue::CurrentTimestamp => Value::TimestampTz(moment(now)),
-        SqlValue::LocalTimestamp => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Timestamp, zone)?,
+        SqlValue::LocalTimestamp => {
+            values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Timestamp(None), zone)?
+        }
         SqlValue::CurrentDate => values::cast::explicit_in(&Value::TimestampTz(now), Type::Date, zone)?,
-        SqlValue::LocalTime => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Time, zone)?,
+        SqlValue::LocalTime => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Time(None), zone)?,
         SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
             Value::text(run.environment.session.current_user())
         }

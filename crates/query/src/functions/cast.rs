@@ -127,9 +127,10 @@ impl ScalarUDFImpl for Cast {
 /// Whether Arrow's kernel casts as PostgreSQL does: nothing is rounded, cut or printed differently.
 fn is_native(from: &DataType, to: &DataType, target: Type) -> bool {
     use DataType::{Date32, Float32, Float64, Int16, Int32, Int64, Null, Timestamp, UInt32, Utf8};
-    let has_length = matches!(target, Type::Varchar(Some(_)) | Type::Char(_));
+    let is_fitted =
+        matches!(target, Type::Char(_)) || !matches!(target, Type::Numeric(_)) && target != target.unmodified();
     match (from, to) {
-        _ if has_length => false,
+        _ if is_fitted => false,
         (Null, _) => true,
         (from, to) if from == to => true,
         (Int16, Int32 | Int64 | Float32 | Float64 | Utf8)

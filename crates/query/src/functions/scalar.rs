@@ -78,8 +78,8 @@ fn overload(name: &str, arguments: &[Option<Type>]) -> Option<ScalarFunction> {
         // Literals without a type are those of the function.
         let known = instants.iter().find(|data_type| **data_type != Type::Text).copied();
         let untyped = |data_type: &&mut Type| **data_type == Type::Text;
-        Some(width).filter(untyped).into_iter().for_each(|width| *width = Type::Interval);
-        instants.iter_mut().filter(untyped).for_each(|instant| *instant = known.unwrap_or(Type::TimestampTz));
+        Some(width).filter(untyped).into_iter().for_each(|width| *width = Type::Interval(None));
+        instants.iter_mut().filter(untyped).for_each(|instant| *instant = known.unwrap_or(Type::TimestampTz(None)));
     }
     lookup(name, &types).or_else(|| {
         let doubles: Vec<Type> =
@@ -135,8 +135,8 @@ impl RowImplementation for Own {
 
     fn result(&self, arguments: &[Option<Type>]) -> Result<Type, QueryError> {
         match (self.name, arguments) {
-            ("timezone", [_, Some(Type::Timestamp)]) => Ok(Type::TimestampTz),
-            ("timezone", [_, Some(Type::TimestampTz)]) => Ok(Type::Timestamp),
+            ("timezone", [_, Some(Type::Timestamp(_))]) => Ok(Type::TimestampTz(None)),
+            ("timezone", [_, Some(Type::TimestampTz(_))]) => Ok(Type::Timestamp(None)),
             _ => Err(undefined(self.name, arguments)),
         }
     }

@@ -129,7 +129,7 @@ fn interval_literal(interval: Interval) -> Result<Expr, QueryError> {
         Some(unit) => format!("{literal} {unit}"),
         None => literal.to_owned(),
     };
-    Ok(types::cast_value(text(whole), Type::Interval))
+    Ok(types::cast_value(text(whole), Type::Interval(None)))
 }
 
 fn collated(inner: Expr, collation: &str) -> Result<Expr, QueryError> {

@@ -154,8 +154,8 @@ impl Rewriter<'_> {
                 now()
             }
             ("current_date", []) => types::cast_value(now(), Type::Date),
-            ("localtimestamp", []) => types::cast_value(now(), Type::Timestamp),
-            ("localtime", []) => types::cast_value(now(), Type::Time),
+            ("localtimestamp", []) => types::cast_value(now(), Type::Timestamp(None)),
+            ("localtime", []) => types::cast_value(now(), Type::Time(None)),
             ("current_time", []) => {
                 return Err(QueryError::unsupported("CURRENT_TIME is not supported; use LOCALTIME"));
             }

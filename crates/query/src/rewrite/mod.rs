@@ -60,7 +60,7 @@ impl ExecutionParameter {
     /// The parameter's type.
     pub fn parameter_type(self) -> Type {
         match self {
-            ExecutionParameter::Now => Type::TimestampTz,
+            ExecutionParameter::Now => Type::TimestampTz(None),
             ExecutionParameter::Seed => Type::BigInt,
             ExecutionParameter::BackendPid => Type::Integer,
         }

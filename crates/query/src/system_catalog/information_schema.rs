@@ -6,7 +6,7 @@ use super::{Found, SystemCatalog, grants, procedures};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
-use values::Type;
+use values::{IntervalModifier, Type};
 
 /// The rows of a view of `information_schema`.
 pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
@@ -185,7 +185,12 @@ pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: 
     };
     let seconds = match column.column_type {
         Type::Date => Some(0_i64),
-        Type::Time | Type::Timestamp | Type::TimestampTz | Type::Interval => Some(6),
+        Type::Time(digits) | Type::Timestamp(digits) | Type::TimestampTz(digits) => Some(digits.map_or(6, i64::from)),
+        Type::Interval(modifier) => Some(modifier.and_then(IntervalModifier::digits).map_or(6, i64::from)),
+        _ => None,
+    };
+    let fields = match column.column_type {
+        Type::Interval(Some(modifier)) => modifier.fields().map(|fields| fields.to_uppercase()),
         _ => None,
     };
     let domain = catalog.domain_of(column);
@@ -195,7 +200,7 @@ pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: 
         ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()).map(|text| catalog.shown(text)),
         is_nullable: if not_null { "NO" } else { "YES" }, data_type: shown_type(column.column_type),
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
-        numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: catalog.database(),
+        numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, interval_type: fields, udt_catalog: catalog.database(),
         udt_schema: catalog.schema_of_type(column.column_type), udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
         is_self_referencing: "NO", is_updatable: "YES",
     };

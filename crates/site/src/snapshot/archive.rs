@@ -374,7 +374,7 @@ pub fn parse_moment(text: &str) -> Result<WantedMoment, String> {
     }
     let wrong = || format!("{text:?} is no moment: say `latest`, or a time such as '2026-11-25 12:00:00+00'");
     let values::Value::TimestampTz(since_2000) =
-        values::text::parse(text, values::Type::TimestampTz).map_err(|_| wrong())?
+        values::text::parse(text, values::Type::TimestampTz(None)).map_err(|_| wrong())?
     else {
         return Err(wrong());
     };

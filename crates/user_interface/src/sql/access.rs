@@ -364,7 +364,7 @@ fn static_type(expression: &Expression, parameters: &[Option<Type>]) -> Option<T
     match expression {
         Expression::Constant(value) => value.data_type(),
         Expression::Parameter(index) => parameters.get(usize::from(*index)).copied().flatten(),
-        Expression::TransactionTime => Some(Type::TimestampTz),
+        Expression::TransactionTime => Some(Type::TimestampTz(None)),
         Expression::Gathered(_, known) => Some(*known),
         Expression::Cast(_, target, _) => Some(*target),
         Expression::Domain(inner, _) => static_type(inner, parameters),

@@ -17,7 +17,7 @@ use values::{Type, Value, extensions, functions};
 
 /// What an untyped argument may become, in the order tried.
 const UNKNOWN_AS: [Type; 6] =
-    [Type::Text, Type::Integer, Type::Numeric(None), Type::Double, Type::Timestamp, Type::Interval];
+    [Type::Text, Type::Integer, Type::Numeric(None), Type::Double, Type::Timestamp(None), Type::Interval(None)];
 
 impl Compiler<'_> {
     /// Calls and what compiles to calls; anything else is beyond a program.
@@ -202,11 +202,11 @@ impl Compiler<'_> {
     fn time(&mut self, name: &str) -> Option<Typed> {
         let target = match name {
             "now" | "current_timestamp" | "transaction_timestamp" => {
-                return Some(Typed::known(Expression::TransactionTime, Type::TimestampTz));
+                return Some(Typed::known(Expression::TransactionTime, Type::TimestampTz(None)));
             }
-            "localtimestamp" => Type::Timestamp,
+            "localtimestamp" => Type::Timestamp(None),
             "current_date" => Type::Date,
-            "localtime" => Type::Time,
+            "localtime" => Type::Time(None),
             _ => return None,
         };
         let cast = Expression::Cast(Box::new(Expression::TransactionTime), target, true);

@@ -76,5 +76,5 @@ pub(super) fn interval_literal(interval: &ast::Interval) -> Compiled<Typed> {
         Some(unit) if text.trim().parse::<f64>().is_ok() => format!("{text} {unit}"),
         Some(_) => return Err(beyond("this form of interval")),
     };
-    Ok(Typed::constant(values::text::parse(&text, Type::Interval)?))
+    Ok(Typed::constant(values::text::parse(&text, Type::Interval(None))?))
 }

@@ -21,7 +21,7 @@ pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_
     if operator == BinaryOperator::Concat && known != Type::Bytea {
         return Type::Text;
     }
-    [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
+    [known, Type::Interval(None), Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
 }
 
 /// What an untyped operand becomes beside one of a type that it is compared with: that type, or the one whose comparison it has.

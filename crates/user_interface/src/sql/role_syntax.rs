@@ -360,7 +360,7 @@ pub(super) fn instant(text: &str, zone: &Zone) -> Result<Option<i64>> {
     if text.trim().eq_ignore_ascii_case("infinity") {
         return Ok(None);
     }
-    match values::text::parse_in(text, Type::TimestampTz, zone)? {
+    match values::text::parse_in(text, Type::TimestampTz(None), zone)? {
         Value::TimestampTz(micros) => Ok(Some(micros.saturating_add(MICROS_TO_2000))),
         _ => Err(SqlError::syntax(text)),
     }

@@ -199,22 +199,22 @@ fn is_immutable(expression: &Expression, table: &TableSchema) -> bool {
 fn has_fixed_text(own: Type, is_read: bool) -> bool {
     let own = own.element().unwrap_or(own);
     match own {
-        Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval => false,
+        Type::Date | Type::Timestamp(_) | Type::TimestampTz(_) | Type::Interval(_) => false,
         Type::Range(_) | Type::Multirange(_) => false,
-        Type::Time => !is_read,
+        Type::Time(_) => !is_read,
         _ => true,
     }
 }
 
 fn is_immutable_cast(from: Type, to: Type) -> bool {
-    let is_instant = |own: Type| matches!(own, Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz);
+    let is_instant = |own: Type| matches!(own, Type::Date | Type::Time(_) | Type::Timestamp(_) | Type::TimestampTz(_));
     match (from, to) {
         (from, to) if from.unmodified() == to.unmodified() => true,
         (from, to) if from.is_string() && to.is_string() => true,
         (from, to) if to.is_string() => has_fixed_text(from, false),
         (from, to) if from.is_string() => has_fixed_text(to, true),
-        (Type::TimestampTz, to) if is_instant(to) => false,
-        (from, Type::TimestampTz) if is_instant(from) => false,
+        (Type::TimestampTz(_), to) if is_instant(to) => false,
+        (from, Type::TimestampTz(_)) if is_instant(from) => false,
         _ => true,
     }
 }
@@ -225,7 +225,7 @@ fn is_immutable_operator(operator: BinaryOperator, left: Option<Type>, right: Op
         let fixed = |own: Type| own.is_string() || has_fixed_text(own, false);
         return left.element().is_some() || right.element().is_some() || (fixed(left) && fixed(right));
     }
-    let zoned = [left, right].iter().filter(|own| **own == Type::TimestampTz).count();
+    let zoned = [left, right].iter().filter(|own| matches!(own, Type::TimestampTz(_))).count();
     match zoned {
         0 => true,
         1 => false,
@@ -238,7 +238,8 @@ fn is_immutable_function(name: &str, arguments: &[Type]) -> bool {
     if matches!(name, "concat" | "concat_ws") {
         return false;
     }
-    if matches!(name, "extract" | "date_part" | "date_trunc") && arguments.contains(&Type::TimestampTz) {
+    let is_zoned = |argument: &Type| matches!(argument, Type::TimestampTz(_));
+    if matches!(name, "extract" | "date_part" | "date_trunc") && arguments.iter().any(is_zoned) {
         return false;
     }
     functions::lookup(name, arguments)
@@ -263,8 +264,8 @@ mod tests {
             ("ch", Type::Char(3)),
             ("n", Type::Numeric(None)),
             ("d", Type::Date),
-            ("ts", Type::Timestamp),
-            ("tz", Type::TimestampTz),
+            ("ts", Type::Timestamp(None)),
+            ("tz", Type::TimestampTz(None)),
             ("f", Type::Double),
             ("bi", Type::BigInt),
             ("Q x", Type::Integer),

@@ -49,8 +49,8 @@ impl SleepMeasure {
     fn argument(self) -> Type {
         match self {
             SleepMeasure::Seconds => Type::Double,
-            SleepMeasure::Interval => Type::Interval,
-            SleepMeasure::Until => Type::TimestampTz,
+            SleepMeasure::Interval => Type::Interval(None),
+            SleepMeasure::Until => Type::TimestampTz(None),
         }
     }
 
@@ -258,11 +258,11 @@ mod tests {
         assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(f64::NAN)), 0);
         assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(f64::INFINITY)), u64::MAX);
         assert_eq!(asleep(SleepMeasure::Seconds, Value::Null), 0);
-        let interval = values::text::parse("1.5 s", Type::Interval).expect("an interval");
+        let interval = values::text::parse("1.5 s", Type::Interval(None)).expect("an interval");
         assert_eq!(asleep(SleepMeasure::Interval, interval), 1_500_000_000);
-        let end = values::text::parse("2023-11-14 22:13:22+00", Type::TimestampTz).expect("a time");
+        let end = values::text::parse("2023-11-14 22:13:22+00", Type::TimestampTz(None)).expect("a time");
         assert_eq!(asleep(SleepMeasure::Until, end), 2_000_000_000);
-        let past = values::text::parse("2001-01-01 00:00:00+00", Type::TimestampTz).expect("a time");
+        let past = values::text::parse("2001-01-01 00:00:00+00", Type::TimestampTz(None)).expect("a time");
         assert_eq!(asleep(SleepMeasure::Until, past), 0);
     }
 }

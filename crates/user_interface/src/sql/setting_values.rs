@@ -61,7 +61,7 @@ impl Words<'_> {
             let message = "time zone interval must be HOUR or HOUR TO MINUTE";
             return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
         }
-        let Value::Interval(mut span) = values::text::parse(&written, Type::Interval)? else {
+        let Value::Interval(mut span) = values::text::parse(&written, Type::Interval(None))? else {
             return Err(self.error());
         };
         span.microseconds = span.microseconds / unit * unit;

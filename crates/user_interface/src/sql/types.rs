@@ -94,8 +94,9 @@ pub struct Parameters {
 
 /// Whether a cast depends on the time zone: it then waits for the zone that the session has when the statement is executed, as in PostgreSQL.
 pub fn depends_on_zone(from: Type, to: Type) -> bool {
-    let instants = [Type::TimestampTz, Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
-    let is_instant = |data_type: Type| instants.contains(&data_type.element().unwrap_or(data_type));
+    let instants =
+        [Type::TimestampTz(None), Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
+    let is_instant = |data_type: Type| instants.contains(&data_type.element().unwrap_or(data_type).unmodified());
     is_instant(from) != is_instant(to)
 }
 

@@ -3,35 +3,38 @@
 use super::{Environment, FunctionBody, FunctionEntry, FunctionVolatility, entry, text_of};
 use crate::calendar::split_timestamp;
 use crate::temporal;
-use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
+use crate::types::Type::{self, Date, Double, Text};
 use crate::value::Value;
 
+const TIME: Type = Type::Time(None);
+const TIMESTAMP: Type = Type::Timestamp(None);
+const TIMESTAMPTZ: Type = Type::TimestampTz(None);
 const NUMERIC: Type = Type::Numeric(None);
-const INTERVAL: Type = Type::Interval;
+const INTERVAL: Type = Type::Interval(None);
 
 pub(super) const TABLE: &[FunctionEntry] = &[
-    stable("now", TimestampTz, NOW),
-    stable("current_timestamp", TimestampTz, NOW),
-    stable("transaction_timestamp", TimestampTz, NOW),
-    stable("statement_timestamp", TimestampTz, NOW),
-    stable("localtimestamp", Timestamp, |_, environment| Ok(Value::Timestamp(local_time(environment)))),
+    stable("now", TIMESTAMPTZ, NOW),
+    stable("current_timestamp", TIMESTAMPTZ, NOW),
+    stable("transaction_timestamp", TIMESTAMPTZ, NOW),
+    stable("statement_timestamp", TIMESTAMPTZ, NOW),
+    stable("localtimestamp", TIMESTAMP, |_, environment| Ok(Value::Timestamp(local_time(environment)))),
     stable("current_date", Date, |_, environment| Ok(Value::Date(split_timestamp(local_time(environment)).0 as i32))),
-    stable("localtime", Time, |_, environment| Ok(Value::Time(split_timestamp(local_time(environment)).1))),
-    entry("extract", &[Text, Timestamp], NUMERIC, EXTRACT),
-    of_zone("extract", &[Text, TimestampTz], NUMERIC, EXTRACT),
+    stable("localtime", TIME, |_, environment| Ok(Value::Time(split_timestamp(local_time(environment)).1))),
+    entry("extract", &[Text, TIMESTAMP], NUMERIC, EXTRACT),
+    of_zone("extract", &[Text, TIMESTAMPTZ], NUMERIC, EXTRACT),
     entry("extract", &[Text, Date], NUMERIC, EXTRACT),
-    entry("extract", &[Text, Time], NUMERIC, EXTRACT),
+    entry("extract", &[Text, TIME], NUMERIC, EXTRACT),
     entry("extract", &[Text, INTERVAL], NUMERIC, EXTRACT),
-    entry("date_part", &[Text, Timestamp], Double, DATE_PART),
-    of_zone("date_part", &[Text, TimestampTz], Double, DATE_PART),
-    entry("date_part", &[Text, Time], Double, DATE_PART),
+    entry("date_part", &[Text, TIMESTAMP], Double, DATE_PART),
+    of_zone("date_part", &[Text, TIMESTAMPTZ], Double, DATE_PART),
+    entry("date_part", &[Text, TIME], Double, DATE_PART),
     entry("date_part", &[Text, INTERVAL], Double, DATE_PART),
     // A date becomes a timestamptz here, the preferred type of its family.
-    of_zone("date_trunc", &[Text, TimestampTz], TimestampTz, DATE_TRUNC),
-    entry("date_trunc", &[Text, Timestamp], Timestamp, DATE_TRUNC),
+    of_zone("date_trunc", &[Text, TIMESTAMPTZ], TIMESTAMPTZ, DATE_TRUNC),
+    entry("date_trunc", &[Text, TIMESTAMP], TIMESTAMP, DATE_TRUNC),
     entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
-    entry("date_bin", &[INTERVAL, Timestamp, Timestamp], Timestamp, DATE_BIN),
-    entry("date_bin", &[INTERVAL, TimestampTz, TimestampTz], TimestampTz, DATE_BIN),
+    entry("date_bin", &[INTERVAL, TIMESTAMP, TIMESTAMP], TIMESTAMP, DATE_BIN),
+    entry("date_bin", &[INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ], TIMESTAMPTZ, DATE_BIN),
 ];
 
 /// A function of the statement's time.

@@ -3,11 +3,12 @@
 use super::{ALL, Type};
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
+use crate::precision::{IntervalModifier, SECOND_DIGITS_MAX};
 use std::str::FromStr;
 
 /// Reads a type's name or alias with its modifier, in any case and spacing: `INT4`, `decimal (10, 2)`,
 /// `timestamp(6) with time zone`. Errors: 42704 for a name that is not known, 22023 for a modifier out of range,
-/// 42601 for one that does not belong there, 0A000 for a precision of seconds other than 6.
+/// 42601 for one that does not belong there.
 impl FromStr for Type {
     type Err = ValueError;
 
@@ -33,10 +34,16 @@ impl FromStr for Type {
             "bpchar" => return Ok(Self::Char(length_of("char", &modifiers)?.unwrap_or(0))),
             "bytea" => Self::Bytea,
             "date" => Self::Date,
-            "time" | "time without time zone" => return seconds_type(Self::Time, &modifiers),
-            "timestamp" | "timestamp without time zone" => return seconds_type(Self::Timestamp, &modifiers),
-            "timestamptz" | "timestamp with time zone" => return seconds_type(Self::TimestampTz, &modifiers),
-            "interval" => return seconds_type(Self::Interval, &modifiers),
+            "time" | "time without time zone" => return seconds_type(Self::Time, "TIME", "", &modifiers),
+            "timestamp" | "timestamp without time zone" => {
+                return seconds_type(Self::Timestamp, "TIMESTAMP", "", &modifiers);
+            }
+            "timestamptz" | "timestamp with time zone" => {
+                return seconds_type(Self::TimestampTz, "TIMESTAMP", " WITH TIME ZONE", &modifiers);
+            }
+            _ if name == "interval" || name.starts_with("interval ") => {
+                return interval_type(name["interval".len()..].trim_start(), &modifiers);
+            }
             "uuid" => Self::Uuid,
             "oid" => Self::Oid,
             "json" => Self::Json,
@@ -140,14 +147,34 @@ fn float_type(modifiers: &[i64]) -> Result<Type, ValueError> {
     }
 }
 
-/// A type of time whose seconds have six decimals; fewer cannot be asked for.
-fn seconds_type(data_type: Type, modifiers: &[i64]) -> Result<Type, ValueError> {
+/// A type of time with so many digits of a second, six at most.
+fn seconds_type(of: fn(Option<u8>) -> Type, word: &str, zone: &str, modifiers: &[i64]) -> Result<Type, ValueError> {
+    let invalid = |message: String| Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
     match *modifiers {
-        [] | [6] => Ok(data_type),
-        [precision] => Err(ValueError::unsupported(format!(
-            "{}({precision}) is not supported: seconds always have six decimals",
-            data_type.catalog_name()
-        ))),
-        _ => Err(modifier_not_allowed(data_type.catalog_name())),
+        [] => Ok(of(None)),
+        [digits] if digits < 0 => invalid(format!("{word}({digits}){zone} precision must not be negative")),
+        [digits] => Ok(of(Some(digits.min(i64::from(SECOND_DIGITS_MAX)) as u8))),
+        _ => invalid("invalid type modifier".to_owned()),
+    }
+}
+
+/// `interval`, with digits of its seconds, and with the fields that are behind its name: `interval day to second(3)`.
+fn interval_type(fields: &str, modifiers: &[i64]) -> Result<Type, ValueError> {
+    let digits = match *modifiers {
+        [] => None,
+        [digits] if digits < 0 => {
+            let message = format!("INTERVAL({digits}) precision must not be negative");
+            return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        [digits] => Some(digits.min(i64::from(SECOND_DIGITS_MAX)) as u8),
+        _ => return Err(modifier_not_allowed("interval")),
+    };
+    if fields.is_empty() {
+        return Ok(Type::Interval(digits.map(IntervalModifier::of_digits)));
+    }
+    let (first, last) = fields.split_once(" to ").unwrap_or((fields, fields));
+    match IntervalModifier::of_fields(first, last, digits) {
+        Some(modifier) => Ok(Type::Interval(Some(modifier))),
+        None => Err(ValueError::new(sqlstate::SYNTAX_ERROR, format!("invalid type name \"interval {fields}\""))),
     }
 }

@@ -14,7 +14,7 @@ fn zone(name: &str) -> Zone {
 }
 
 fn instant(text: &str, zone: &Zone) -> Value {
-    text::parse_in(text, Type::TimestampTz, zone).unwrap_or_else(|error| panic!("{text}: {error}"))
+    text::parse_in(text, Type::TimestampTz(None), zone).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// What PostgreSQL prints of a text that it reads in a zone.
@@ -83,22 +83,22 @@ fn wrong_zones_are_refused_as_in_postgresql() {
         Err(error) => (error.sqlstate, error.message),
     };
     assert_eq!(
-        message("2024-01-01 10:00 Nowhere/Foo", Type::TimestampTz),
+        message("2024-01-01 10:00 Nowhere/Foo", Type::TimestampTz(None)),
         ("22023", "time zone \"nowhere/foo\" not recognized".to_owned())
     );
     for (written, data_type) in [
-        ("2024-01-01 10:00 FOO", Type::TimestampTz),
-        ("2024-01-01 10:00 FOO", Type::Timestamp),
-        ("10:00 America/New_York", Type::Time),
-        ("10:00 EST", Type::TimestampTz),
-        ("2024-01-01 10:00+02 EST", Type::TimestampTz),
+        ("2024-01-01 10:00 FOO", Type::TimestampTz(None)),
+        ("2024-01-01 10:00 FOO", Type::Timestamp(None)),
+        ("10:00 America/New_York", Type::Time(None)),
+        ("10:00 EST", Type::TimestampTz(None)),
+        ("2024-01-01 10:00+02 EST", Type::TimestampTz(None)),
     ] {
         assert_eq!(message(written, data_type).0, "22007", "{written}");
     }
     // A zone that changes nothing is read all the same.
     assert!(text::parse("2024-01-01 America/New_York", Type::Date).is_ok());
-    assert!(text::parse("2024-01-01 10:00 America/New_York", Type::Timestamp).is_ok());
-    assert!(text::parse("10:00 EST", Type::Time).is_ok());
+    assert!(text::parse("2024-01-01 10:00 America/New_York", Type::Timestamp(None)).is_ok());
+    assert!(text::parse("10:00 EST", Type::Time(None)).is_ok());
 }
 
 /// SHOW prints these names, and clients compare them.
@@ -150,7 +150,7 @@ fn zones_travel_by_their_names() {
 fn intervals_are_added_in_local_time() {
     let berlin = zone("Europe/Berlin");
     let sum = |start: &str, span: &str| {
-        let span = text::parse(span, Type::Interval).unwrap();
+        let span = text::parse(span, Type::Interval(None)).unwrap();
         let sum = binary_in(BinaryOperator::Add, &instant(start, &berlin), &span, &berlin).unwrap();
         text::to_string_in(&sum, &berlin).unwrap()
     };

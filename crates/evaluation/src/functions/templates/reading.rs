@@ -3,10 +3,10 @@
 use super::dates::{DAYS, MONTHS, ROMAN_MONTHS, SHORT_NAME, iso_week_begin};
 use super::patterns::{Convention, DateField, DatePart, DatePattern, DateTemplate, is_blank, is_separator};
 use crate::call::{CallArguments, FunctionResult};
-use crate::functions::casts::rounded;
 use values::calendar::{Civil, checked_date, checked_timestamp, civil, day_number, days_in_month};
 use values::error::sqlstate;
 use values::limits::{MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
+use values::precision::rounded;
 use values::{Value, ValueError};
 
 /// The last year that has a Julian day which is counted.
@@ -105,7 +105,7 @@ pub(super) fn timestamp(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         None => call.zone().instant(near),
     };
     let instant = checked_timestamp(instant)?;
-    let kept = if read.precision == 0 { instant } else { rounded(instant, read.precision) };
+    let kept = if read.precision == 0 { instant } else { rounded(instant, u8::try_from(read.precision).ok()) };
     Ok(Value::TimestampTz(kept))
 }
 
