@@ -40,7 +40,7 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
         (Type::TimestampTz(Some(digits)), Value::TimestampTz(instant)) => {
             checked_timestamp(rounded(*instant, Some(digits)).into()).map(Value::TimestampTz)
         }
-        (Type::Interval(Some(modifier)), Value::Interval(span)) => Ok(Value::Interval(modifier.fit(*span))),
+        (Type::Interval(Some(modifier)), Value::Interval(span)) => Ok(Value::Interval(span.fitted(modifier))),
         (Type::Array(element), Value::Array(array)) => {
             let element = element.data_type();
             if element == element.unmodified() && !matches!(element, Type::Char(_)) {

@@ -3,7 +3,6 @@
 //! Invariant: a value that was rounded stays what it is when it is rounded again.
 
 use crate::limits::MICROSECONDS_PER_SECOND;
-use crate::value::Interval;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -68,8 +67,8 @@ impl IntervalModifier {
         FIELDS.iter().any(|(bit, field)| *field == name && self.fields & bit != 0)
     }
 
-    /// Cuts off what is in no field, and rounds seconds.
-    pub fn fit(self, mut span: Interval) -> Interval {
+    /// Months, days and microseconds without what is in no field, with rounded seconds.
+    pub fn fit(self, (mut months, mut days, mut microseconds): (i32, i32, i64)) -> (i32, i32, i64) {
         if self.fields != ALL_FIELDS {
             let unit = match () {
                 () if self.has("second") => 1,
@@ -78,15 +77,14 @@ impl IntervalModifier {
                 () => i64::MAX,
             };
             if !["day", "hour", "minute", "second"].iter().any(|field| self.has(field)) {
-                span.days = 0;
+                days = 0;
                 if !self.has("month") {
-                    span.months = span.months / 12 * 12;
+                    months = months / 12 * 12;
                 }
             }
-            span.microseconds = span.microseconds / unit * unit;
+            microseconds = microseconds / unit * unit;
         }
-        span.microseconds = rounded(span.microseconds, self.digits);
-        span
+        (months, days, rounded(microseconds, self.digits))
     }
 }
 
@@ -125,14 +123,14 @@ mod tests {
     /// Fields of an interval that are not asked for would stay, or others go.
     #[test]
     fn fields_are_kept_as_postgresql_keeps_them() {
-        let span = Interval { months: 14, days: 3, microseconds: 4 * 3_600_000_000 + 5 * 60_000_000 + 6_789_567 };
+        let span = (14, 3, 4 * 3_600_000_000 + 5 * 60_000_000 + 6_789_567);
         let fitted =
             |first: &str, last: &str, digits| IntervalModifier::of_fields(first, last, digits).unwrap().fit(span);
-        assert_eq!(fitted("year", "year", None), Interval { months: 12, days: 0, microseconds: 0 });
-        assert_eq!(fitted("year", "month", None), Interval { months: 14, days: 0, microseconds: 0 });
-        assert_eq!(fitted("day", "day", None), Interval { months: 14, days: 3, microseconds: 0 });
-        assert_eq!(fitted("hour", "hour", None).microseconds, 4 * 3_600_000_000);
-        assert_eq!(fitted("day", "second", Some(1)).microseconds, 4 * 3_600_000_000 + 5 * 60_000_000 + 6_800_000);
+        assert_eq!(fitted("year", "year", None), (12, 0, 0));
+        assert_eq!(fitted("year", "month", None), (14, 0, 0));
+        assert_eq!(fitted("day", "day", None), (14, 3, 0));
+        assert_eq!(fitted("hour", "hour", None).2, 4 * 3_600_000_000);
+        assert_eq!(fitted("day", "second", Some(1)).2, 4 * 3_600_000_000 + 5 * 60_000_000 + 6_800_000);
         assert_eq!(IntervalModifier::of_fields("month", "day", None), None);
         assert_eq!(IntervalModifier::of_fields("day", "hour", Some(2)), None);
     }

@@ -9,6 +9,7 @@ use crate::error::ValueError;
 use crate::hardware::{MacAddress, MacAddress8};
 use crate::json::Jsonb;
 use crate::network::InetAddress;
+use crate::precision::IntervalModifier;
 use crate::ranges::{MultirangeValue, RangeValue};
 use crate::types::Type;
 use bigdecimal::BigDecimal;
@@ -414,6 +415,12 @@ pub struct Interval {
 impl Interval {
     /// No time at all.
     pub const ZERO: Self = Self { months: 0, days: 0, microseconds: 0 };
+
+    /// With the fields and digits of a type.
+    pub fn fitted(self, modifier: IntervalModifier) -> Self {
+        let (months, days, microseconds) = modifier.fit((self.months, self.days, self.microseconds));
+        Self { months, days, microseconds }
+    }
 
     /// The span in microseconds by which intervals are compared: a month counts 30 days, a day 24 hours.
     pub fn span_us(&self) -> i128 {

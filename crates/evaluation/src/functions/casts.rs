@@ -163,5 +163,5 @@ fn rounded_time(call: &CallArguments<'_, '_>) -> i64 {
 /// Cuts off what the fields of an interval's type do not name, and rounds its seconds.
 fn fit_interval(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (span, modifier) = (call.interval(0), IntervalModifier::of_typmod(call.integer(1) as i32));
-    Ok(Value::Interval(modifier.map_or(span, |modifier| modifier.fit(span))))
+    Ok(Value::Interval(modifier.map_or(span, |modifier| span.fitted(modifier))))
 }
