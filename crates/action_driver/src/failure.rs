@@ -133,6 +133,18 @@ pub fn row_refused(message: &str) -> Failure {
     statement(sqlstate::INSUFFICIENT_PRIVILEGE, message)
 }
 
+/// 44000: a row that is written through a view does not satisfy what the view asks of it.
+#[cold]
+pub fn refused_by_view(message: &str, table: &TableSchema, values: &[Value], zone: &Zone) -> Failure {
+    wrong(StatementFailure {
+        sqlstate: sqlstate::WITH_CHECK_OPTION_VIOLATION.into(),
+        message: message.into(),
+        detail: Some(failing_row(table, values, zone)),
+        hint: None,
+        constraint: None,
+    })
+}
+
 /// The same failure without the values of rows that its detail shows.
 #[cold]
 pub fn without_values(failure: Failure) -> Failure {

@@ -208,7 +208,7 @@ pub fn complete(table: &TableSchema, values: &mut [Value], scope: &ExpressionSco
     check(table, values, scope)
 }
 
-/// The same of a row that row-level security looks at, too, before the table does. Errors: 42501 besides; they show no values of the row.
+/// The same of a row that row-level security looks at, too, before the table does. Errors: 42501 besides; beside policies they show no values of the row.
 pub fn complete_guarded(
     table: &TableSchema,
     values: &mut [Value],
@@ -218,7 +218,25 @@ pub fn complete_guarded(
     let Some(guard) = guard else { return complete(table, values, scope) };
     generate(table, values, scope)?;
     check_guard(&guard.new, values, scope)?;
-    check(table, values, scope).map_err(failure::without_values)
+    let checked = check(table, values, scope);
+    if guard.hides_values() { checked.map_err(failure::without_values) } else { checked }
+}
+
+/// What views ask of a row that is written, once its keys are found to be free. Errors: 44000, and those of the conditions.
+pub fn check_views(
+    table: &TableSchema,
+    values: &[Value],
+    guard: Option<&RowGuard>,
+    scope: &ExpressionScope,
+) -> Result<(), Failure> {
+    let Some(guard) = guard else { return Ok(()) };
+    for of_view in &guard.of_views {
+        if !scope.passes(Some(&of_view.condition), values)? {
+            let failure = failure::refused_by_view(&of_view.message, table, values, scope.zone);
+            return Err(if guard.hides_values() { failure::without_values(failure) } else { failure });
+        }
+    }
+    Ok(())
 }
 
 /// Errors: 42501 for a row that one of these conditions is not true for, NULL not being true; those of the conditions.

@@ -60,6 +60,7 @@ mod table_kinds;
 pub mod timestamp;
 pub mod trace;
 mod trigger_schema;
+mod view_options;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};

@@ -259,13 +259,22 @@ pub struct ConflictClause {
     pub guard: Option<Arc<RowGuard>>,
 }
 
-/// What row-level security asks of the rows that an action changes. Where there is one, errors show no values of rows.
+/// What row-level security and views ask of the rows that an action changes. Where policies ask something, errors show no values of rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RowGuard {
     /// Of rows as they were, over their columns.
     pub old: Vec<RowGuardCondition>,
     /// Of rows as they will be, over their columns.
     pub new: Vec<RowGuardCondition>,
+    /// What views ask of rows that are written through them, once the table has nothing to say against the rows. The message is that of a check option (44000).
+    pub of_views: Vec<RowGuardCondition>,
+}
+
+impl RowGuard {
+    /// Whether policies ask something: errors then show no values.
+    pub fn hides_values(&self) -> bool {
+        !self.old.is_empty() || !self.new.is_empty()
+    }
 }
 
 /// A condition that is to be true.
@@ -273,7 +282,7 @@ pub struct RowGuard {
 pub struct RowGuardCondition {
     /// The condition.
     pub condition: Expression,
-    /// What the client is told if it is not (42501).
+    /// What the client is told if it is not (42501, or 44000 of a view).
     pub message: Arc<str>,
 }
 

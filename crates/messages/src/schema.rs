@@ -18,6 +18,7 @@ use crate::role::{RoleSchema, Secret};
 pub use crate::routine_schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility};
 pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
 pub use crate::trigger_schema::{TriggerEvent, TriggerEvents, TriggerSchema};
+pub use crate::view_options::ViewCheckOption;
 use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -181,6 +182,10 @@ pub struct TableSchema {
     pub triggers: Vec<TriggerSchema>,
     /// Who may see and write which of its rows.
     pub row_security: RowSecurity,
+    /// What a view asks of rows that are written through it.
+    pub check_option: Option<ViewCheckOption>,
+    /// Positions of a view's columns through which rows of its table can be changed; none: its rows cannot be.
+    pub changed: Vec<usize>,
 }
 
 /// A generated column.
@@ -232,6 +237,8 @@ impl TableSchema {
             generated: Vec::new(),
             triggers: Vec::new(),
             row_security: RowSecurity::default(),
+            check_option: None,
+            changed: Vec::new(),
         }
     }
 

@@ -130,3 +130,6 @@ pub const ADVISORY_TRIES_AT_ONCE: u32 = 2;
 pub const ADVISORY_DELAY_MAX: u64 = 64 * messages::limits::MILLISECOND;
 /// Bytes of a text in what is noted of a session, at most.
 pub const EVENT_TEXT_BYTES_MAX: usize = 4096;
+
+/// Connections to a site that are kept for superusers (`superuser_reserved_connections`).
+pub const RESERVED_CONNECTIONS: usize = 3;

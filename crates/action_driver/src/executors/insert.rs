@@ -256,7 +256,7 @@ impl InsertRun {
 /// 23505.
 fn exists(insertion: &InsertAction, target: ConflictKey, values: &[Value], scene: &Scene) -> Failure {
     let failure = row_write::exists(insertion.table, target, values, &scene.scope);
-    if insertion.guard.is_some() { failure::without_values(failure) } else { failure }
+    if insertion.guard.is_some_and(RowGuard::hides_values) { failure::without_values(failure) } else { failure }
 }
 
 fn finish_row(
@@ -265,6 +265,11 @@ fn finish_row(
     old: Option<&[Value]>,
     values: &[Value],
 ) -> Result<(), Failure> {
+    let guard = match old {
+        None => insertion.guard,
+        Some(_) => insertion.on_conflict.and_then(|on_conflict| on_conflict.guard.as_deref()),
+    };
+    rows::check_views(insertion.table, values, guard, &scene.scope)?;
     scene.results.affected += 1;
     scene.note_change(insertion.table, old, Some(values))?;
     if !insertion.returning.is_empty() {

@@ -315,13 +315,18 @@ fn advance(
         RowWriteProgress::Need(need) => Ok(Some(need)),
         RowWriteProgress::Exists(target, _) => {
             let failure = row_write::exists(&update.source.table, target, &change.new, &scene.scope);
-            Err(if update.guard.is_some() { failure::without_values(failure) } else { failure })
+            Err(if update.guard.is_some_and(RowGuard::hides_values) {
+                failure::without_values(failure)
+            } else {
+                failure
+            })
         }
         RowWriteProgress::Done => Ok(None),
     }
 }
 
 fn finish_row(update: &UpdateAction, scene: &mut Scene, change: &RowChange) -> Result<(), Failure> {
+    rows::check_views(&update.source.table, &change.new, update.guard, &scene.scope)?;
     scene.results.affected += 1;
     scene.note_change(&update.source.table, Some(&change.old), Some(&change.new))?;
     if !update.returning.is_empty() {

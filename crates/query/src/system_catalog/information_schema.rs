@@ -5,6 +5,7 @@ use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
+use messages::schema::ViewCheckOption;
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
 use values::{IntervalModifier, Type};
 
@@ -93,9 +94,17 @@ fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
 fn view(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
     row! {
         table_catalog: catalog.database(), table_schema: catalog.schema_of(&view.name), table_name: bare(&view.name), view_definition: catalog.shown(&format!(" {text};")),
-        check_option: "NONE", is_updatable: "NO", is_insertable_into: "NO", is_trigger_updatable: "NO",
+        check_option: view.check_option.map_or("NONE", |option| match option {
+            ViewCheckOption::Local => "LOCAL",
+            ViewCheckOption::Cascaded => "CASCADED",
+        }),
+        is_updatable: yes_or_no(!view.changed.is_empty()), is_insertable_into: yes_or_no(!view.changed.is_empty()), is_trigger_updatable: "NO",
         is_trigger_deletable: "NO", is_trigger_insertable_into: "NO",
     }
+}
+
+fn yes_or_no(is_so: bool) -> &'static str {
+    if is_so { "YES" } else { "NO" }
 }
 
 fn table(catalog: &SystemCatalog, table: &TableSchema) -> Row {
@@ -105,7 +114,7 @@ fn table(catalog: &SystemCatalog, table: &TableSchema) -> Row {
             Some(_) => "VIEW",
             None => "BASE TABLE",
         },
-        is_insertable_into: if table.view.is_some() { "NO" } else { "YES" }, is_typed: "NO",
+        is_insertable_into: yes_or_no(table.view.is_none() || !table.changed.is_empty()), is_typed: "NO",
     }
 }
 
@@ -158,6 +167,8 @@ fn columns(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
         let mut row = self::column(catalog, &table.name, number, column);
         row.extend(identity(catalog, table, number as usize - 1));
         row.extend(generation(catalog, table, number as usize - 1));
+        let is_changed = table.view.is_none() || table.changed.contains(&(number as usize - 1));
+        row.extend(row! { is_updatable: yes_or_no(is_changed) });
         row
     })
     .collect()
@@ -202,7 +213,7 @@ pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: 
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
         numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, interval_type: fields, udt_catalog: catalog.database(),
         udt_schema: catalog.schema_of_type(column.column_type), udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
-        is_self_referencing: "NO", is_updatable: "YES",
+        is_self_referencing: "NO",
     };
     shown.extend(domain.into_iter().flat_map(|(known, _)| catalog.domain_names(known)));
     shown

@@ -248,7 +248,7 @@ fn class(catalog: &SystemCatalog, relation: &Found, with_triggers: &BTreeSet<u32
     let options = match relation.index() {
         Some(index) => index.options.clone(),
         None if is_table => table.options.clone(),
-        None => Vec::new(),
+        None => table.check_option.iter().map(|option| format!("check_option={}", option.name())).collect(),
     };
     let options = (!options.is_empty()).then_some(options);
     row! {

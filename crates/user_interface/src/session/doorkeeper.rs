@@ -2,9 +2,11 @@
 //!
 //! Invariant: its lock is held for moments, and for no message to anybody; a connection that is counted is given back once.
 
+use crate::limits::RESERVED_CONNECTIONS;
 use crate::sql::roles::Drawn;
 use authentication::limits::NONCE_BYTES;
 use authentication::{Nonces, Rules, Throttle};
+use messages::limits::CLIENTS_MAX;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,6 +26,17 @@ struct Inner {
     throttle: Throttle,
     nonces: Nonces,
     connections: BTreeMap<Arc<str>, i32>,
+    /// Connections of all roles.
+    places: usize,
+}
+
+/// Why a role that is who it says it is may not come in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// It has as many connections as it may.
+    OfRole,
+    /// Those that are left are for superusers.
+    Reserved,
 }
 
 impl Doorkeeper {
@@ -32,7 +45,7 @@ impl Doorkeeper {
         let mut nonces = Nonces::new(secret);
         let provisional = nonces.draw();
         let (throttle, connections) = (Throttle::default(), BTreeMap::new());
-        let inner = Inner { rules: Arc::new(rules), offers_encryption, throttle, nonces, connections };
+        let inner = Inner { rules: Arc::new(rules), offers_encryption, throttle, nonces, connections, places: 0 };
         Arc::new(Doorkeeper { inner: Mutex::new(inner), provisional })
     }
 
@@ -90,15 +103,19 @@ impl Doorkeeper {
         self.inner().throttle.succeeded(address, role);
     }
 
-    /// Counts a connection of a role, unless it has as many as it may; negative: any number.
-    pub(crate) fn enter(&self, role: &Arc<str>, limit: i32) -> bool {
+    /// Counts a connection of a role, which may have so many; `None`: it is a superuser, and may have all.
+    pub(crate) fn enter(&self, role: &Arc<str>, limit: Option<i32>) -> Result<(), NoPlace> {
         let mut inner = self.inner();
+        if limit.is_some() && inner.places + RESERVED_CONNECTIONS >= CLIENTS_MAX {
+            return Err(NoPlace::Reserved);
+        }
         let count = inner.connections.entry(role.clone()).or_insert(0);
-        if limit >= 0 && *count >= limit {
-            return false;
+        if limit.is_some_and(|limit| limit >= 0 && *count >= limit) {
+            return Err(NoPlace::OfRole);
         }
         *count += 1;
-        true
+        inner.places += 1;
+        Ok(())
     }
 
     /// A connection of a role ends.
@@ -109,6 +126,29 @@ impl Doorkeeper {
             if *count == 0 {
                 inner.connections.remove(role);
             }
+            inner.places -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pool that has taken all places would keep out who is to look after the server.
+    #[test]
+    fn the_last_places_are_for_superusers() {
+        let door = Doorkeeper::trusting(1);
+        let (pool, few, root) = (Arc::from("pool"), Arc::from("few"), Arc::from("root"));
+        assert_eq!([door.enter(&few, Some(1)), door.enter(&few, Some(1))], [Ok(()), Err(NoPlace::OfRole)]);
+        for _ in 1..CLIENTS_MAX - RESERVED_CONNECTIONS {
+            assert_eq!(door.enter(&pool, Some(-1)), Ok(()));
+        }
+        assert_eq!(door.enter(&pool, Some(-1)), Err(NoPlace::Reserved));
+        assert_eq!(door.enter(&root, None), Ok(()));
+        door.leave(&pool);
+        assert_eq!(door.enter(&pool, Some(-1)), Err(NoPlace::Reserved), "the superuser has that place");
+        door.leave(&root);
+        assert_eq!(door.enter(&pool, Some(-1)), Ok(()));
     }
 }

@@ -8,6 +8,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::DOUBTS_MAX;
 use crate::protocol::backend;
 use crate::protocol::frontend::{self, SaslInitial};
+use crate::session::doorkeeper::NoPlace;
 use crate::session::state::{Again, Confirmed, Doubt, Execution, Phase};
 use crate::session::turn::Turn;
 use crate::sql::isolation::TransactionLevel;
@@ -386,8 +387,9 @@ impl Turn<'_> {
 
     /// It is who it says it is. Errors: the role may not connect.
     fn let_in(&mut self) -> Result<()> {
+        let user = self.session.user.clone();
+        let mut limit = None;
         if self.session.role != BOOTSTRAP_OID {
-            let user = &self.session.user;
             let refused =
                 |what: &str| Err(SqlError::new(sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" {what}")));
             let Some(role) = self.role() else {
@@ -403,17 +405,20 @@ impl Turn<'_> {
                 return Err(SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
                     .with_detail("User does not have CONNECT privilege."));
             }
-            let limit = if role.superuser { -1 } else { role.connection_limit };
-            let name: Arc<str> = Arc::from(user.as_str());
-            if !self.shared.doorkeeper.enter(&name, limit) {
-                return Err(SqlError::new(
-                    sqlstate::TOO_MANY_CONNECTIONS,
-                    format!("too many connections for role \"{user}\""),
-                ));
-            }
-            self.session.login.counted = Some(name);
+            limit = (!role.superuser).then_some(role.connection_limit);
             self.session.role = role.oid;
         }
+        let name: Arc<str> = Arc::from(user.as_str());
+        self.shared.doorkeeper.enter(&name, limit).map_err(|full| {
+            let message = match full {
+                NoPlace::OfRole => format!("too many connections for role \"{user}\""),
+                NoPlace::Reserved => {
+                    "remaining connection slots are reserved for non-replication superuser connections".to_owned()
+                }
+            };
+            SqlError::new(sqlstate::TOO_MANY_CONNECTIONS, message)
+        })?;
+        self.session.login.counted = Some(name);
         self.session.login.step = Step::Over;
         self.welcome();
         Ok(())

@@ -368,8 +368,17 @@ impl Turn<'_> {
         let generation = self.shared.catalog.generation;
         let (made, own) = (self.session.overlay.made(), self.session.overlay.keys());
         self.with_facts(|facts| {
-            let context =
-                Context { catalog: &catalog, all: &all, generation, facts, own: &own, made, text, described: before };
+            let context = Context {
+                catalog: &catalog,
+                all: &all,
+                generation,
+                facts,
+                own: &own,
+                made,
+                text,
+                described: before,
+                view_checks: &[],
+            };
             compile::compile(parsed, declared, &context, described)
         })
         .map(|prepared| match &prepared.plan {

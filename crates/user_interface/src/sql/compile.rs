@@ -119,14 +119,13 @@ fn of_tree(
     let statement = qualified.as_ref().unwrap_or(tree);
     advisory_calls::check(&parsed.text, statement)?;
     // A policy is kept as it was written.
-    let expanded = match policies::conditions(statement) {
+    let mut expanded = match policies::conditions(statement) {
         Some(_) => None,
-        None => {
-            let reader = PolicyReader::of(context.facts);
-            // What policies and views read need not be in reach of who reads.
-            views::expand(statement, tree.depths().levels, context.all, reader)?
-        }
+        // What policies and views read need not be in reach of who reads.
+        None => views::expand(statement, tree.depths().levels, context.all, PolicyReader::of(context.facts))?,
     };
+    let view_checks = expanded.as_mut().map(|known| std::mem::take(&mut known.checks)).unwrap_or_default();
+    let context = &Context { view_checks: &view_checks, ..*context };
     if parsed.into.as_ref().is_some_and(|into| into.keeps_query()) {
         local_times::refuse(statement, "a view", context.facts.settings.zone())?;
     }

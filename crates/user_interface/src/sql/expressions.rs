@@ -15,6 +15,7 @@ use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
+use crate::sql::view_checks::ViewCheck;
 use messages::program::{Action, BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
@@ -31,6 +32,8 @@ pub struct Compiler<'a> {
     pub all: &'a Catalog,
     /// Places at which policies hold something back by now.
     pub(super) guards: usize,
+    /// What views ask of the rows that the statement writes.
+    pub(super) view_checks: &'a [ViewCheck],
     /// What is special about the session.
     pub facts: &'a Facts<'a>,
     /// The statement's text, for positions in errors.
@@ -64,7 +67,8 @@ pub struct Compiler<'a> {
 impl<'a> Compiler<'a> {
     /// A compiler for one statement, with all that policies may read.
     pub fn of_statement(context: &'a StatementContext<'a>, declared: Vec<Option<Type>>) -> Compiler<'a> {
-        Compiler { all: context.all, ..Compiler::new(context.catalog, context.facts, context.text, declared) }
+        let (all, view_checks) = (context.all, context.view_checks);
+        Compiler { all, view_checks, ..Compiler::new(context.catalog, context.facts, context.text, declared) }
     }
 
     /// A compiler for one statement, whose client declared these parameter types.
@@ -74,6 +78,7 @@ impl<'a> Compiler<'a> {
             catalog,
             all: catalog,
             guards: 0,
+            view_checks: &[],
             facts,
             text,
             parameters,

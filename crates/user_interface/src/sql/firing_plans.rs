@@ -37,6 +37,9 @@ pub(super) fn of_triggers(
         _ => None,
     };
     let Some(firing) = firing else { return Ok(prepared) };
+    if !context.view_checks.is_empty() {
+        return Err(SqlError::unsupported("a check option of a view whose table has triggers"));
+    }
     if parsed.is_replace() {
         return Err(SqlError::unsupported("replace of QUEL on a table with triggers"));
     }

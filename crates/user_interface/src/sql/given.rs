@@ -2,6 +2,7 @@
 
 use crate::sql::parts::QueryDescription;
 use crate::sql::settings::Facts;
+use crate::sql::view_checks::ViewCheck;
 use messages::schema::Catalog;
 use messages::{Key, TableId};
 use std::collections::BTreeSet;
@@ -24,4 +25,6 @@ pub struct Context<'a> {
     pub text: &'a str,
     /// What the query processor has said of queries of its parts before.
     pub described: &'a [QueryDescription],
+    /// What views ask of the rows that it writes.
+    pub view_checks: &'a [ViewCheck],
 }

@@ -110,6 +110,7 @@ pub(super) const KNOWN: &[Known] = &[
     parameter("session_replication_role", "origin", Kind::OneOf(&["origin"]), false),
     parameter("standard_conforming_strings", "on", Kind::OneOf(&["on"]), true),
     parameter("statement_timeout", "0", Kind::Milliseconds, false),
+    parameter("superuser_reserved_connections", "3", Kind::Fixed, false),
     parameter("synchronize_seqscans", "on", Kind::Boolean, false),
     parameter("synchronous_commit", "on", Kind::Free, false),
     parameter("tcp_keepalives_idle", "0", Kind::Integer, false),
@@ -272,6 +273,7 @@ fn milliseconds(value: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::RESERVED_CONNECTIONS;
     use messages::limits::CLIENTS_MAX;
 
     /// A pool that opens as many connections as it was told would be refused.
@@ -279,5 +281,7 @@ mod tests {
     fn as_many_connections_are_told_as_there_may_be() {
         let told = known("max_connections").map(|known| known.default.to_string());
         assert_eq!(told, Some(CLIENTS_MAX.to_string()));
+        let reserved = known("superuser_reserved_connections").map(|known| known.default.to_string());
+        assert_eq!(reserved, Some(RESERVED_CONNECTIONS.to_string()));
     }
 }

@@ -8,7 +8,7 @@
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], `gathering`, [`lock_table`], [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; `fired`, `firing_plans`, [`firing_statement`], [`statement_form`]: statements with triggers; `triggers`, `trigger_conditions`, `trigger_syntax`: triggers; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`mentioned`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, [`row_guards`], [`held_tables`], `row_checks`, `policies`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`do_syntax`], [`routine_call`], [`routines`]: those in PL/pgSQL, and DO; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`], `setting_values`, [`own_settings_syntax`], [`own_settings`], [`isolation`]: the session's parameters.
+//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], `column_types`, [`queried_table`], [`queried_columns`], [`like_syntax`], `like`, `views`, `view_changes`, `shown_columns`, [`view_checks`], [`row_guards`], [`held_tables`], `row_checks`, `policies`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`do_syntax`], [`routine_call`], [`routines`]: those in PL/pgSQL, and DO; [`new_function`], [`user_functions`], `function_calls`: functions of users and their calls; [`settings`], [`known_settings`], `setting_values`, [`own_settings_syntax`], [`own_settings`], [`isolation`]: the session's parameters.
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`, [`domain_syntax`], `domain_definitions`, `domains`: types of users; [`extension_syntax`], `extension_functions`, `extensions`: extensions and their functions; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -117,6 +117,7 @@ pub mod session_settings;
 mod set_clauses;
 mod setting_values;
 pub mod settings;
+mod shown_columns;
 pub mod statement_form;
 pub mod system;
 mod table_syntax;
@@ -132,6 +133,8 @@ pub mod types;
 pub mod user_functions;
 pub mod user_types;
 pub mod utility;
+mod view_changes;
+pub mod view_checks;
 mod views;
 mod visits;
 pub mod words;

@@ -83,6 +83,14 @@ pub fn written_relation(name: &ObjectName) -> Result<String> {
     })
 }
 
+/// A name that has one part, as that of a column that is assigned. Errors: 0A000.
+pub fn own_column(name: &ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [ast::ObjectNamePart::Identifier(name)] => Ok(identifier(name)),
+        _ => Err(SqlError::unsupported("a name of several parts for a column")),
+    }
+}
+
 /// The name of a relation of ours where names have been settled: what is in `public` has its name alone there. Errors: as [`relation`].
 pub fn own_relation(name: &ObjectName) -> Result<String> {
     let relation = relation(name)?;

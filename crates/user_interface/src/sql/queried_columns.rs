@@ -11,6 +11,7 @@ use crate::sql::parse;
 use crate::sql::queried_table::{Makes, QueriedTable};
 use crate::sql::settings::Facts;
 use crate::sql::types::types_named;
+use crate::sql::view_changes;
 use messages::Key;
 use messages::program::ResultColumn;
 use messages::schema::{Catalog, Column, DomainRules, MaterializedQuery, TableSchema};
@@ -70,7 +71,7 @@ impl Planner<'_> {
             _ => None,
         };
         check_column_count(made.len())?;
-        let table = match replaced {
+        let mut table = match replaced {
             Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
             None => {
                 self.check_free(&wanted.name)?;
@@ -85,6 +86,10 @@ impl Planner<'_> {
                 }
             }
         };
+        table.check_option = wanted.check_option;
+        if is_view {
+            table.changed = view_changes::changed_columns(&table, &self.catalog)?;
+        }
         self.write_table(table);
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::sql::lookup::NameLookup;
 use crate::sql::sequence_options::relation;
 use crate::sql::temporary_syntax::{only_on_temporary, skip_temporary};
 use crate::sql::words::{Words, is, slice};
+use messages::schema::ViewCheckOption;
 use messages::schema::{AtCommit, TablePersistence};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
@@ -63,13 +64,24 @@ pub struct QueriedTable {
     pub persistence: TablePersistence,
     /// It is a view that is temporary because of what it reads.
     pub becomes_temporary: bool,
+    /// What a view asks of rows that are written through it.
+    pub check_option: Option<ViewCheckOption>,
 }
 
 impl QueriedTable {
     /// A materialized view that there is, for its query's rows.
     pub(super) fn refreshed(name: String, makes: Makes, query: Arc<str>) -> QueriedTable {
         let (columns, persistence) = (Vec::new(), TablePersistence::Permanent);
-        QueriedTable { name, columns, if_not_exists: false, makes, query, persistence, becomes_temporary: false }
+        QueriedTable {
+            name,
+            columns,
+            if_not_exists: false,
+            makes,
+            query,
+            persistence,
+            becomes_temporary: false,
+            check_option: None,
+        }
     }
 
     /// Whether it gets the query's rows.
@@ -155,7 +167,16 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
     tokens.drain(at..end);
     let columns = Vec::new();
     let makes = Makes::FilledTable;
-    Ok(Some(QueriedTable { name, columns, if_not_exists: false, makes, query, persistence, becomes_temporary: false }))
+    Ok(Some(QueriedTable {
+        name,
+        columns,
+        if_not_exists: false,
+        makes,
+        query,
+        persistence,
+        becomes_temporary: false,
+        check_option: None,
+    }))
 }
 
 /// TEMPORARY and UNLOGGED, whichever there is. Errors: 42601.
@@ -248,7 +269,9 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     }
     let query = Arc::from(slice(words.text, &all[start..end]));
     let becomes_temporary = false;
-    let table = QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary };
+    let check_option = None;
+    let table =
+        QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary, check_option };
     Ok(Some((table, start..end)))
 }
 
@@ -308,23 +331,68 @@ fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize
     words.expect("view")?;
     let name = relation(&mut words)?;
     let columns = column_names(&mut words)?;
-    if words.peek_is("with") {
-        return Err(SqlError::unsupported("an option of a view"));
-    }
+    let given = if words.peek_is("with") { Some(view_options(&mut words)?) } else { None };
     words.expect("as")?;
     let start = all.len() - words.rest.len();
-    let is_checked = is(all.last(), "option") && all.len() > 2 && is(all.get(all.len() - 2), "check");
-    if is_checked {
-        return Err(SqlError::unsupported("WITH CHECK OPTION"));
-    }
-    if start == all.len() {
+    let (end, check_option) = checked_view(all);
+    if end <= start {
         return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
     }
-    let query = Arc::from(slice(words.text, &all[start..]));
+    let query = Arc::from(slice(words.text, &all[start..end]));
     let makes = if replaces { Makes::ReplacedView } else { Makes::View };
-    let (if_not_exists, becomes_temporary) = (false, false);
-    let view = QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary };
-    Ok((view, start..all.len()))
+    let (if_not_exists, becomes_temporary, check_option) = (false, false, check_option.or(given.flatten()));
+    let view =
+        QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary, check_option };
+    Ok((view, start..end))
+}
+
+/// `WITH (check_option = local)`. Errors: 22023 for another value, 0A000 for other options, 22023 for what is none.
+fn view_options(words: &mut Words) -> Result<Option<ViewCheckOption>> {
+    words.expect("with")?;
+    words.expect_token(&Token::LParen)?;
+    let mut check_option = view_option(words)?;
+    while words.skip_token(&Token::Comma) {
+        check_option = view_option(words)?;
+    }
+    words.expect_token(&Token::RParen)?;
+    Ok(Some(check_option))
+}
+
+/// Errors: see [`view_options`].
+fn view_option(words: &mut Words) -> Result<ViewCheckOption> {
+    match words.name()?.as_str() {
+        "check_option" => {
+            words.expect_token(&Token::Eq)?;
+            let value = words.value()?;
+            match value.to_ascii_lowercase().as_str() {
+                "local" => Ok(ViewCheckOption::Local),
+                "cascaded" => Ok(ViewCheckOption::Cascaded),
+                _ => {
+                    let message = format!("invalid value for enum option \"check_option\": {value}");
+                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+                        .with_detail("Valid values are \"local\" and \"cascaded\"."))
+                }
+            }
+        }
+        name @ ("security_barrier" | "security_invoker") => {
+            Err(SqlError::unsupported(format!("the option {name} of a view")))
+        }
+        name => Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{name}\""))),
+    }
+}
+
+/// Where the query of a view ends, and the check option behind it.
+fn checked_view(all: &[TokenWithSpan]) -> (usize, Option<ViewCheckOption>) {
+    let back = |count: usize| all.len().checked_sub(count).and_then(|at| all.get(at));
+    if !is(back(1), "option") || !is(back(2), "check") {
+        return (all.len(), None);
+    }
+    match () {
+        () if is(back(3), "with") => (all.len() - 3, Some(ViewCheckOption::Cascaded)),
+        () if is(back(4), "with") && is(back(3), "cascaded") => (all.len() - 4, Some(ViewCheckOption::Cascaded)),
+        () if is(back(4), "with") && is(back(3), "local") => (all.len() - 4, Some(ViewCheckOption::Local)),
+        () => (all.len(), None),
+    }
 }
 
 /// Whether AS stands outside of parentheses: columns with types have it in expressions only.

@@ -7,6 +7,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::held_tables::without_guard;
 use crate::sql::row_guards::{PolicyReader, joined, reads_target, refused};
 use crate::sql::types::{Compiled, Stop};
+use crate::sql::view_checks::ViewCheck;
 use crate::sql::views;
 use messages::namespace;
 use messages::program::{Expression, RowGuard, RowGuardCondition};
@@ -64,12 +65,17 @@ impl Compiler<'_> {
         change: GuardedChange,
         reads: impl FnOnce(&Self) -> bool,
     ) -> Compiled<Option<Arc<RowGuard>>> {
+        let is_checked = matches!(change, GuardedChange::Insert | GuardedChange::Update | GuardedChange::Conflict);
+        let of_views = if is_checked { self.asked_by_views(table)? } else { Vec::new() };
+        let for_views = |of_views: Vec<RowGuardCondition>| {
+            (!of_views.is_empty()).then(|| Arc::new(RowGuard { of_views, ..RowGuard::default() }))
+        };
         if !table.row_security.is_enabled {
-            return Ok(None);
+            return Ok(for_views(of_views));
         }
         let standing = Standing::of(self.catalog, self.facts.role);
         if !standing.is_held_by_policies(table) {
-            return Ok(None);
+            return Ok(for_views(of_views));
         }
         if !self.facts.settings.row_security() {
             return Err(Stop::Error(refused(table, &standing)));
@@ -79,7 +85,7 @@ impl Compiler<'_> {
         }
         self.used_facts = true;
         let reads = reads(self);
-        let mut guard = RowGuard::default();
+        let mut guard = RowGuard { of_views, ..RowGuard::default() };
         let asked = match change {
             GuardedChange::Insert => PolicyCommand::Insert,
             GuardedChange::MergeDelete => PolicyCommand::Delete,
@@ -103,6 +109,33 @@ impl Compiler<'_> {
             }
         }
         Ok(Some(Arc::new(guard)))
+    }
+
+    /// What views ask of a row that is written through them.
+    fn asked_by_views(&mut self, table: &Arc<TableSchema>) -> Compiled<Vec<RowGuardCondition>> {
+        let scope = Scope::table(namespace::bare(&table.name), table);
+        let checks = self.view_checks;
+        let asked = |check: &ViewCheck| {
+            let message = format!("new row violates check option for view \"{}\"", check.view).into();
+            let condition = self.gathered_condition(&check.condition, "WHERE", &scope);
+            let feature = || format!("the condition of the view \"{}\" for new rows", check.view);
+            Ok(RowGuardCondition { condition: or_unsupported(condition, feature)?, message })
+        };
+        checks.iter().map(asked).collect()
+    }
+
+    /// A condition whose subqueries are gathered before.
+    fn gathered_condition(
+        &mut self,
+        condition: &ast::Expr,
+        clause: &'static str,
+        scope: &Scope,
+    ) -> Compiled<Expression> {
+        let gathers = std::mem::replace(&mut self.gathers_all, true);
+        let may_gather = std::mem::replace(&mut self.may_gather, true);
+        let compiled = self.condition(condition, clause, scope);
+        (self.gathers_all, self.may_gather) = (gathers, may_gather);
+        compiled
     }
 
     /// What the policies for a command ask of a row: one that lets through, and each that holds back. `is_using`: what they say of rows that are there.
@@ -143,18 +176,11 @@ impl Compiler<'_> {
         }
         self.relies_on.extend(expanded.committed);
         let scope = Scope::table(namespace::bare(&table.name), table);
-        let gathers = std::mem::replace(&mut self.gathers_all, true);
-        let may_gather = std::mem::replace(&mut self.may_gather, true);
-        let compiled = self.condition(&expanded.condition, "POLICY", &scope);
-        (self.gathers_all, self.may_gather) = (gathers, may_gather);
-        match compiled {
-            Err(stop) if is_not_built(&stop) => {
-                let name = namespace::bare(&table.name);
-                let feature = format!("the condition of a policy of the table \"{name}\" for new rows");
-                Err(Stop::Error(SqlError::unsupported(feature)))
-            }
-            other => other,
-        }
+        let compiled = self.gathered_condition(&expanded.condition, "POLICY", &scope);
+        or_unsupported(compiled, || {
+            let name = namespace::bare(&table.name);
+            format!("the condition of a policy of the table \"{name}\" for new rows")
+        })
     }
 
     /// Errors: 0A000, in PostgreSQL's words, for COPY into a table of which policies hold something back.
@@ -190,10 +216,13 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a program has no way to compute something.
-fn is_not_built(stop: &Stop) -> bool {
-    match stop {
-        Stop::Beyond(_) => true,
-        Stop::Error(error) => error.sqlstate == sqlstate::FEATURE_NOT_SUPPORTED,
+/// Errors: 0A000 with this name for what a program has no way to compute.
+fn or_unsupported<T>(compiled: Compiled<T>, feature: impl FnOnce() -> String) -> Compiled<T> {
+    match compiled {
+        Err(Stop::Beyond(_)) => Err(Stop::Error(SqlError::unsupported(feature()))),
+        Err(Stop::Error(error)) if error.sqlstate == sqlstate::FEATURE_NOT_SUPPORTED => {
+            Err(Stop::Error(SqlError::unsupported(feature())))
+        }
+        other => other,
     }
 }

@@ -135,11 +135,11 @@ pub(super) fn has_subquery(query: &ast::Query) -> bool {
 }
 
 /// The query in the place of a table.
-fn guard(
+pub(super) fn guard(
     name: ObjectName,
     table: &TableSchema,
     given: Option<&TableAlias>,
-    condition: ast::Query,
+    condition: Option<ast::Expr>,
 ) -> Result<TableFactor> {
     let quoted = |name: &str| Ident::with_quote('"', name);
     let own = names::quote(namespace::bare(&table.name));
@@ -150,10 +150,8 @@ fn guard(
         return Err(broken());
     };
     let ast::Statement::Query(mut query) = *tree.into_inner() else { return Err(broken()) };
-    let (ast::SetExpr::Select(select), ast::SetExpr::Select(of)) = (query.body.as_mut(), *condition.body) else {
-        return Err(broken());
-    };
-    select.selection = of.selection;
+    let ast::SetExpr::Select(select) = query.body.as_mut() else { return Err(broken()) };
+    select.selection = condition;
     if let Some(TableFactor::Table { name: read, .. }) = select.from.first_mut().map(|from| &mut from.relation) {
         *read = name;
     }
@@ -263,7 +261,10 @@ impl Expansion<'_> {
         }
         let conditions = commands.iter().map(|command| visible(&standing.policies(&table, *command)));
         let condition = joined(&conditions.collect::<Vec<_>>(), " AND ");
-        let condition = self.policy_condition(&table, &condition)?;
+        let condition = match *self.policy_condition(&table, &condition)?.body {
+            ast::SetExpr::Select(select) => select.selection,
+            _ => None,
+        };
         *factor = guard(self.name_past_with(name), &table, alias.as_ref(), condition)?;
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
 use crate::sql::row_guards::{self, PolicyReader, PutAway};
+use crate::sql::view_checks::ViewCheck;
 use crate::sql::visits::visit_relations;
 use messages::namespace::{self, PUBLIC};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
@@ -37,6 +38,8 @@ pub struct Expanded {
     pub denied: Option<Box<SqlError>>,
     /// Whether policies hold something back in it.
     pub guards: bool,
+    /// What views ask of the rows that it writes, from the table outwards.
+    pub checks: Vec<ViewCheck>,
 }
 
 /// The condition of a policy, in which the same was done.
@@ -61,7 +64,7 @@ pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
 
 /// Puts queries in the place of views, and of tables of which policies hold something back from the reader, in a statement of so many levels; `None`: it names none. The caller's stack suffices for as many as a statement may have.
 ///
-/// Errors: 0A000 for a statement that changes rows of a view, 54001 for one that would become too deep, 54000 for one that would become too long.
+/// Errors: those of changes of a view's rows, 54001 for one that would become too deep, 54000 for one that would become too long.
 pub fn expand(
     statement: &ast::Statement,
     levels: usize,
@@ -71,16 +74,17 @@ pub fn expand(
     if !names_view(statement, catalog) && !row_guards::names_secured(statement, catalog) {
         return Ok(None);
     }
-    check_target(statement, catalog)?;
+    check_parts(statement, catalog)?;
     let mut expansion = Expansion::new(levels, catalog, reader);
     let mut statement = statement.clone();
+    expansion.onto_table(&mut statement)?;
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);
     }
-    let Expansion { relied, denied, guards, .. } = expansion;
+    let Expansion { relied, denied, guards, checks, .. } = expansion;
     let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
     let committed = committed(&relied, catalog);
-    Ok(Some(Expanded { statement, relied, committed, denied, guards: guards > 0 }))
+    Ok(Some(Expanded { statement, relied, committed, denied, guards: guards > 0, checks }))
 }
 
 /// Does the same in a condition of a table's policies, of a statement in which policies hold back at so many places by now. Errors: those of [`expand`].
@@ -109,7 +113,7 @@ fn committed(relied: &[(Key, Timestamp)], catalog: &Catalog) -> Vec<(Key, Timest
 }
 
 /// The view that a name means, unless a query of WITH has the name.
-fn view_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c VersionedTable> {
+pub(super) fn view_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c VersionedTable> {
     let relation = names::relation(name).ok()?;
     let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
     catalog.tables.get(&relation.name).filter(|known| is_own && known.table.view.is_some())
@@ -150,6 +154,14 @@ pub(super) fn check_concurrently(view: &TableSchema, populated: bool, catalog: &
         return Err(wrong(format!("cannot refresh materialized view \"{schema}.{bare}\" concurrently")).with_hint(hint));
     }
     Ok(())
+}
+
+/// Errors: 0A000 if a query of WITH changes rows of a view, or MERGE does.
+fn check_parts(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
+    match statement {
+        ast::Statement::Query(_) | ast::Statement::Merge(_) => check_target(statement, catalog),
+        _ => Ok(()),
+    }
 }
 
 /// Errors: 0A000 if the statement changes rows of a view.
@@ -214,6 +226,8 @@ pub(super) struct Expansion<'a> {
     pub(super) open_policies: Vec<u32>,
     /// Places at which policies hold something back.
     pub(super) guards: usize,
+    /// See [`Expanded::checks`].
+    pub(super) checks: Vec<ViewCheck>,
     /// What roles may do, as far as it was asked.
     pub(super) standings: BTreeMap<u32, Arc<Standing>>,
 }
@@ -283,6 +297,7 @@ impl<'a> Expansion<'a> {
             away: Vec::new(),
             open_policies: Vec::new(),
             guards: 0,
+            checks: Vec::new(),
             standings: BTreeMap::new(),
         }
     }
@@ -374,7 +389,7 @@ impl<'a> Expansion<'a> {
     }
 
     /// A view reads with the rights of its owner.
-    fn check_owner(&mut self, view: &TableSchema, query: &ast::Query) -> Result<()> {
+    pub(super) fn check_owner(&mut self, view: &TableSchema, query: &ast::Query) -> Result<()> {
         let statement = ast::Statement::Query(Box::new(query.clone()));
         for name in relations_of(query) {
             self.rely(&name);
@@ -400,7 +415,7 @@ fn derived_alias(view: &TableSchema, given: Option<&TableAlias>) -> TableAlias {
 }
 
 /// The query of a view, and how many levels it has. Errors: XX000 if it cannot be read any more.
-fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
+pub(super) fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
     let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{}\" has no query", view.name));
     query_in(view.query().ok_or_else(broken)?, broken)
 }
