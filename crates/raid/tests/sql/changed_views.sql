@@ -176,7 +176,5 @@ UPDATE shop SET name = 'still quiet' WHERE id = 95 RETURNING *;
 --! unsupported
 INSERT INTO checked VALUES (96, 'quiet', 1);
 DELETE FROM shop WHERE id = 95 RETURNING *;
-SET client_min_messages = warning;
 DROP TABLE goods CASCADE;
-RESET client_min_messages;
 DROP FUNCTION louder;

@@ -27,6 +27,9 @@ use sqlparser::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// What the notice of an object begins with that CASCADE has taken along.
+const CASCADE_PREFIX: &str = "drop cascades to ";
+
 /// A planned schema change.
 #[derive(Debug)]
 pub struct SchemaChange {
@@ -171,6 +174,7 @@ impl<'a> Planner<'a> {
 
     pub(super) fn finish(mut self) -> SchemaChange {
         self.forget_comments();
+        self.tell_cascades_together();
         if self.rows.is_empty() {
             return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
         }
@@ -297,6 +301,20 @@ impl<'a> Planner<'a> {
 
     pub(super) fn notice(&mut self, code: &'static str, message: String) {
         self.notices.push(*SqlError::new(code, message));
+    }
+
+    /// A statement tells once what CASCADE has taken along, however many objects that was found with.
+    fn tell_cascades_together(&mut self) {
+        let is_told = |notice: &SqlError| notice.message.starts_with(CASCADE_PREFIX);
+        if self.notices.iter().filter(|notice| is_told(notice)).count() < 2 {
+            return;
+        }
+        let (told, others): (Vec<SqlError>, Vec<SqlError>) =
+            std::mem::take(&mut self.notices).into_iter().partition(is_told);
+        let lines = told.into_iter().map(|notice| notice.detail.unwrap_or(notice.message));
+        let lines: Vec<String> = lines.flat_map(|lines| lines.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        self.notices = others;
+        self.tell_cascades(&lines);
     }
 
     /// What CASCADE has taken along, each as `drop cascades to what`: one notice, as PostgreSQL tells it.

@@ -238,9 +238,11 @@ impl Expansion<'_> {
             let hidden = self.hidden_columns(&shown);
             rename(statement, &view, &shown, &hidden)?;
             cascades |= view.check_option == Some(ViewCheckOption::Cascaded);
-            if let Some(condition) = shown.condition {
+            let checks = cascades || view.check_option.is_some();
+            let tests = checks || !matches!(statement, ast::Statement::Insert(_));
+            if let Some(condition) = shown.condition.filter(|_| tests) {
                 let condition = self.condition_of(condition, &view)?;
-                if cascades || view.check_option.is_some() {
+                if checks {
                     let view = namespace::bare(&view.name).to_owned();
                     self.checks.insert(0, ViewCheck { view, condition: condition.clone() });
                 }
