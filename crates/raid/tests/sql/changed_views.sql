@@ -176,5 +176,6 @@ UPDATE shop SET name = 'still quiet' WHERE id = 95 RETURNING *;
 --! unsupported
 INSERT INTO checked VALUES (96, 'quiet', 1);
 DELETE FROM shop WHERE id = 95 RETURNING *;
+DROP VIEW constant;
 DROP TABLE goods CASCADE;
 DROP FUNCTION louder;
