@@ -136,6 +136,44 @@ WITH x AS (DELETE FROM shop RETURNING id) SELECT * FROM x;
 --! unsupported
 WITH x AS (SELECT 1 AS a) UPDATE shop SET price = a FROM x;
 MERGE INTO shop USING goods ON shop.id = goods.id WHEN MATCHED THEN DELETE;
+-- What stands in queries within a view is its own.
+CREATE TABLE others (id int PRIMARY KEY, k int);
+INSERT INTO others VALUES (1, 1), (2, 5);
+CREATE VIEW counting AS SELECT id, price, (SELECT count(*) FROM others) AS n FROM goods;
+UPDATE counting SET price = 2 WHERE id = 1 RETURNING id, price;
+CREATE VIEW aliased AS SELECT x.id, x.price FROM goods AS x WHERE EXISTS (SELECT 1 FROM others WHERE others.id = x.id);
+UPDATE aliased SET price = 3 WHERE id > 0 RETURNING id, price;
+CREATE VIEW aliased_again AS SELECT y.id, y.price AS cost FROM aliased AS y WHERE EXISTS (SELECT 1 FROM others WHERE others.k < y.price);
+UPDATE aliased_again SET cost = 4 WHERE id > 0 RETURNING *;
+--! unsupported
+WITH x AS (SELECT 1) UPDATE aliased_again SET cost = 4;
+CREATE VIEW shadowed AS SELECT x.id, x.price FROM goods AS x WHERE EXISTS (SELECT 1 FROM goods WHERE goods.id < x.id);
+--! missing: a table of the view's table's name within it
+UPDATE shadowed SET price = price WHERE id = 2 RETURNING id;
+SELECT id, price FROM goods WHERE id IN (1, 2) ORDER BY id;
+CREATE VIEW parts AS SELECT id, jsonb_array_elements_text('[1,2]') AS part FROM goods;
+DELETE FROM parts;
+CREATE VIEW gathered AS SELECT json_agg(id) AS ids FROM goods;
+DELETE FROM gathered;
+INSERT INTO shop VALUES (1, 'x', 1) ON CONFLICT (id) DO UPDATE SET price = excluded.hidden;
+INSERT INTO shop VALUES (1, 'x', 1) ON CONFLICT (id) DO UPDATE SET price = excluded.price + 5 RETURNING price;
+INSERT INTO shop SELECT 201, 'u' UNION ALL SELECT 202, 'v' RETURNING id, price;
+CREATE VIEW doubled AS SELECT id, name, name AS again FROM goods;
+UPDATE doubled SET name = 'a', again = 'b' WHERE id = 1;
+INSERT INTO doubled VALUES (300, 'a', 'b');
+UPDATE doubled SET again = 'c' WHERE id = 201 RETURNING *;
+-- A local time of a view is read where it was written.
+CREATE TABLE moments (id int PRIMARY KEY, at timestamptz);
+INSERT INTO moments VALUES (1, '2020-01-01 00:30+00'), (2, '2020-01-01 03:00+00');
+CREATE VIEW early AS SELECT * FROM moments WHERE at < '2020-01-01 01:00';
+SET timezone = 'America/New_York';
+--! unsupported
+UPDATE early SET id = id + 10 RETURNING id;
+RESET timezone;
+DELETE FROM early RETURNING id;
+DROP TABLE moments CASCADE;
+DROP VIEW counting, aliased, aliased_again;
+DROP TABLE others;
 -- Who may do what.
 CREATE ROLE view_owner;
 CREATE ROLE view_user;

@@ -289,6 +289,9 @@ impl Turn<'_> {
     /// A transaction is over, which may have been one statement: parameters are what they were, or what it has made them.
     fn end_settings(&mut self, committed: bool) {
         let settings = &mut self.session.settings;
+        if settings.after_commit.is_none() && settings.after_rollback.is_none() {
+            return;
+        }
         let (after_commit, after_rollback) = (settings.after_commit.take(), settings.after_rollback.take());
         if let Some(kept) = if committed { after_commit } else { after_rollback } {
             let before = std::mem::replace(&mut settings.now, kept);

@@ -414,7 +414,7 @@ fn of_refresh(
     let of_view = parse::statement(&query)?.ok_or_else(broken)?;
     let Statement::Sql(tree) = &of_view.statement else { return Err(broken()) };
     let makes = if refresh.with_data { Makes::Refreshed } else { Makes::Emptied };
-    let into = Arc::new(QueriedTable::refreshed(name.clone(), makes, query));
+    let into = Arc::new(QueriedTable::new(name.clone(), makes, query));
     let mut prepared = on_stack(DEPTH_MAX, || -> Result<Prepared> {
         let reader = PolicyReader { role: view.rights.owner, ..PolicyReader::of(context.facts) };
         let expanded = views::expand(tree, tree.depths().levels, context.all, reader)?;

@@ -260,8 +260,74 @@ fn no_field(field: &ast::CeilFloorKind) -> bool {
 
 /// Aggregates that share their name with no scalar function.
 pub(super) fn is_aggregate(name: &str) -> bool {
-    matches!(
-        name,
-        "count" | "sum" | "avg" | "min" | "max" | "every" | "bool_and" | "bool_or" | "string_agg" | "array_agg"
-    )
+    const AGGREGATES: [&str; 37] = [
+        "array_agg",
+        "avg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "bool_and",
+        "bool_or",
+        "corr",
+        "count",
+        "covar_pop",
+        "covar_samp",
+        "every",
+        "json_agg",
+        "json_object_agg",
+        "jsonb_agg",
+        "jsonb_object_agg",
+        "max",
+        "min",
+        "mode",
+        "percentile_cont",
+        "percentile_disc",
+        "range_agg",
+        "range_intersect_agg",
+        "regr_avgx",
+        "regr_avgy",
+        "regr_count",
+        "regr_intercept",
+        "regr_r2",
+        "regr_slope",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+        "stddev",
+        "string_agg",
+        "sum",
+        "variance",
+        "xmlagg",
+    ];
+    AGGREGATES.contains(&name) || ["stddev_pop", "stddev_samp", "var_pop", "var_samp"].contains(&name)
+}
+
+/// Functions of PostgreSQL's that yield sets.
+pub(super) fn is_set_returning(name: &str) -> bool {
+    const SETS: [&str; 23] = [
+        "generate_series",
+        "generate_subscripts",
+        "json_array_elements",
+        "json_array_elements_text",
+        "json_each",
+        "json_each_text",
+        "json_object_keys",
+        "json_populate_recordset",
+        "json_to_recordset",
+        "jsonb_array_elements",
+        "jsonb_array_elements_text",
+        "jsonb_each",
+        "jsonb_each_text",
+        "jsonb_object_keys",
+        "jsonb_path_query",
+        "jsonb_path_query_tz",
+        "jsonb_populate_recordset",
+        "jsonb_to_recordset",
+        "regexp_matches",
+        "regexp_split_to_table",
+        "string_to_table",
+        "txid_snapshot_xip",
+        "unnest",
+    ];
+    SETS.contains(&name)
 }

@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::functions::is_aggregate;
+use crate::sql::functions::{is_aggregate, is_set_returning};
 use crate::sql::names;
 use crate::sql::select::CompiledSelection;
 use crate::sql::types::{Compiled, Stop, Typed};
@@ -130,7 +130,7 @@ fn not_allowed(body: &SetExpr) -> Option<&'static str> {
     let of_call = |part: &Expr| match part {
         Expr::Function(function) if function.over.is_some() => ControlFlow::Break("window functions"),
         Expr::Function(function) => match names::function(&function.name).unwrap_or_default().as_str() {
-            "generate_series" | "unnest" => ControlFlow::Break("set-returning functions in the target list"),
+            name if is_set_returning(name) => ControlFlow::Break("set-returning functions in the target list"),
             name if is_aggregate(name) => ControlFlow::Break("aggregate functions"),
             _ => ControlFlow::Continue(()),
         },

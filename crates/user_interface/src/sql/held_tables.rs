@@ -1,4 +1,4 @@
-//! Tables of which policies hold something back, as the compiler meets them: behind the query that stands in their place.
+//! Tables of which policies hold something back, or views whose rows are changed, as the compiler meets them: behind the query that stands in their place.
 //!
 //! Invariant: a program that reads such a table tests the policies first; one that knows nothing of them is refused.
 

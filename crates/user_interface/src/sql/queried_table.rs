@@ -69,16 +69,15 @@ pub struct QueriedTable {
 }
 
 impl QueriedTable {
-    /// A materialized view that there is, for its query's rows.
-    pub(super) fn refreshed(name: String, makes: Makes, query: Arc<str>) -> QueriedTable {
-        let (columns, persistence) = (Vec::new(), TablePersistence::Permanent);
+    /// What is made of a query under a name, and nothing more is said of.
+    pub(super) fn new(name: String, makes: Makes, query: Arc<str>) -> QueriedTable {
         QueriedTable {
             name,
-            columns,
+            columns: Vec::new(),
             if_not_exists: false,
             makes,
             query,
-            persistence,
+            persistence: TablePersistence::Permanent,
             becomes_temporary: false,
             check_option: None,
         }
@@ -165,18 +164,7 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
         _ => slice(text, &tokens[..at]).to_owned(),
     });
     tokens.drain(at..end);
-    let columns = Vec::new();
-    let makes = Makes::FilledTable;
-    Ok(Some(QueriedTable {
-        name,
-        columns,
-        if_not_exists: false,
-        makes,
-        query,
-        persistence,
-        becomes_temporary: false,
-        check_option: None,
-    }))
+    Ok(Some(QueriedTable { persistence, ..QueriedTable::new(name, Makes::FilledTable, query) }))
 }
 
 /// TEMPORARY and UNLOGGED, whichever there is. Errors: 42601.
@@ -268,10 +256,7 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
         return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
     }
     let query = Arc::from(slice(words.text, &all[start..end]));
-    let becomes_temporary = false;
-    let check_option = None;
-    let table =
-        QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary, check_option };
+    let table = QueriedTable { columns, if_not_exists, persistence, ..QueriedTable::new(name, makes, query) };
     Ok(Some((table, start..end)))
 }
 
@@ -340,9 +325,8 @@ fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize
     }
     let query = Arc::from(slice(words.text, &all[start..end]));
     let makes = if replaces { Makes::ReplacedView } else { Makes::View };
-    let (if_not_exists, becomes_temporary, check_option) = (false, false, check_option.or(given.flatten()));
-    let view =
-        QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary, check_option };
+    let check_option = check_option.or(given.flatten());
+    let view = QueriedTable { columns, persistence, check_option, ..QueriedTable::new(name, makes, query) };
     Ok((view, start..end))
 }
 

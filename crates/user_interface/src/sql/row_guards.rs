@@ -1,5 +1,7 @@
 //! Row-level security of rows that are read: in the place of a table stands a query that shows those which its policies let through (PostgreSQL's `rowsecurity.c`).
 //!
+//! The condition of a view whose rows are changed stands before its table in the same way (see `view_changes`).
+//!
 //! Such a query is told by the name of a window that no client can write. Invariants: a table whose policies count for a role is read by that query, or not at all; what a
 //! statement says of rows is computed for those only that the policies let through: such a query is planned by itself, and programs test policies first.
 

@@ -4,20 +4,23 @@
 //! that the owner of the view may not do.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::functions::is_aggregate;
+use crate::limits::SQL_BYTES_MAX;
+use crate::sql::functions::{is_aggregate, is_set_returning};
 use crate::sql::held_tables::table_called;
+use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::row_guards::guard;
-use crate::sql::shown_columns::{Renaming, ShownColumn, column_of};
+use crate::sql::shown_columns::{Beside, Renaming, ShownColumn, column_of};
 use crate::sql::view_checks::ViewCheck;
 use crate::sql::views::{Expansion, query_of, view_named};
-use crate::sql::visits::visit_expressions;
 use messages::namespace;
-use messages::schema::ViewCheckOption;
-use messages::schema::{Catalog, TableSchema, TableSchemaKind, VersionedTable};
+use messages::schema::{Catalog, TableSchema, TableSchemaKind, VersionedTable, ViewCheckOption};
+use sql_syntax::TooDeep;
+use sql_syntax::limits::DEPTH_MAX;
 use sqlparser::ast::{self, Expr, Ident, ObjectName, SelectItem, TableAlias, TableFactor};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -31,23 +34,15 @@ struct ShownTable {
 /// What is done to rows of a view, as errors name it.
 struct RefusedChange {
     verb: &'static str,
-    rule: &'static str,
     event: &'static str,
     act: &'static str,
 }
 
-const INSERTION: RefusedChange =
-    RefusedChange { verb: "insert into", rule: "INSERT", event: "INSERT", act: "inserting into" };
-const UPDATE: RefusedChange = RefusedChange { verb: "update", rule: "UPDATE", event: "UPDATE", act: "updating" };
-const DELETION: RefusedChange =
-    RefusedChange { verb: "delete from", rule: "DELETE", event: "DELETE", act: "deleting from" };
+const INSERTION: RefusedChange = RefusedChange { verb: "insert into", event: "INSERT", act: "inserting into" };
+const UPDATE: RefusedChange = RefusedChange { verb: "update", event: "UPDATE", act: "updating" };
+const DELETION: RefusedChange = RefusedChange { verb: "delete from", event: "DELETE", act: "deleting from" };
 
-/// What a view shows; the inner error is why its rows cannot be changed, as PostgreSQL says it. Errors: XX000 for one whose query cannot be read.
-fn shown_table(view: &TableSchema, catalog: &Catalog) -> Result<std::result::Result<ShownTable, &'static str>> {
-    let (query, _) = query_of(view)?;
-    Ok(shown_by(&query, view, catalog))
-}
-
+/// What the query of a view shows. The error is why its rows cannot be changed, as PostgreSQL says it.
 fn shown_by(
     query: &ast::Query,
     view: &TableSchema,
@@ -72,7 +67,7 @@ fn shown_by(
     if query.limit_clause.is_some() || query.fetch.is_some() {
         return Err("Views containing LIMIT or OFFSET are not automatically updatable.");
     }
-    if let Some(what) = computed_of_many(&select.projection) {
+    if let Some(what) = computed_of_many(&select.projection, catalog) {
         return Err(what);
     }
     let [ast::TableWithJoins { relation, joins }] = select.from.as_slice() else { return Err(NO_TABLE) };
@@ -92,7 +87,10 @@ fn shown_by(
         None => namespace::bare(&table.name).to_owned(),
     };
     let own: Vec<String> = live_columns(table).collect();
-    let columns = projected(&select.projection, &own, &called);
+    let table_name = namespace::bare(&table.name);
+    let plain: Vec<ShownColumn> = own.iter().map(|name| ShownColumn::plain(name)).collect();
+    let renaming = Renaming::within(&plain, &called, table_name, 0);
+    let columns = projected(&select.projection, &own, &called, &renaming);
     if columns.len() != view.columns.len() {
         return Err(NO_TABLE);
     }
@@ -100,8 +98,7 @@ fn shown_by(
         view.columns.iter().zip(columns).map(|(column, shown)| ShownColumn { name: column.name.clone(), ..shown });
     let mut condition = select.selection.clone();
     if let Some(condition) = &mut condition {
-        let plain: Vec<ShownColumn> = own.iter().map(|name| ShownColumn::plain(name)).collect();
-        Renaming::within(&plain, &called).apply(condition).map_err(|_| NO_TABLE)?;
+        renaming.apply(condition).map_err(|_| NO_TABLE)?;
     }
     Ok(ShownTable { name: table.name.clone(), columns: columns.collect(), condition })
 }
@@ -110,45 +107,53 @@ fn live_columns(table: &TableSchema) -> impl Iterator<Item = String> {
     table.columns.iter().filter(|column| !column.dropped).map(|column| column.name.clone())
 }
 
-/// Why a list of results makes that rows of the view are none of the table.
-fn computed_of_many(projection: &[SelectItem]) -> Option<&'static str> {
-    const SETS: [&str; 9] = [
-        "generate_series",
-        "generate_subscripts",
-        "unnest",
-        "json_array_elements",
-        "jsonb_array_elements",
-        "json_object_keys",
-        "jsonb_object_keys",
-        "regexp_matches",
-        "regexp_split_to_table",
-    ];
-    let found = projection.iter().try_for_each(|item| {
-        visit_expressions(item, |expression| {
+/// Why a list of results makes that rows of the view are none of the table. Queries within it are their own.
+fn computed_of_many(projection: &[SelectItem], catalog: &Catalog) -> Option<&'static str> {
+    struct OwnCalls<'a> {
+        catalog: &'a Catalog,
+        depth: usize,
+    }
+    impl ast::Visitor for OwnCalls<'_> {
+        type Break = &'static str;
+
+        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<&'static str> {
+            self.depth += 1;
+            ControlFlow::Continue(())
+        }
+
+        fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<&'static str> {
+            self.depth -= 1;
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<&'static str> {
             let Expr::Function(function) = expression else { return ControlFlow::Continue(()) };
             let name = names::function(&function.name).unwrap_or_default();
-            if function.over.is_some() {
-                return ControlFlow::Break("Views that return window functions are not automatically updatable.");
-            }
-            if is_aggregate(&name) {
-                return ControlFlow::Break("Views that return aggregate functions are not automatically updatable.");
-            }
-            match SETS.contains(&name.as_str()) {
-                true => {
+            let users = self.catalog.procedures.get(&name).and_then(|(known, _)| known.function.as_ref());
+            let yields_set = is_set_returning(&name) || users.is_some_and(|function| function.returns_set);
+            match () {
+                () if self.depth > 0 => ControlFlow::Continue(()),
+                () if function.over.is_some() => {
+                    ControlFlow::Break("Views that return window functions are not automatically updatable.")
+                }
+                () if is_aggregate(&name) => {
+                    ControlFlow::Break("Views that return aggregate functions are not automatically updatable.")
+                }
+                () if yields_set => {
                     ControlFlow::Break("Views that return set-returning functions are not automatically updatable.")
                 }
-                false => ControlFlow::Continue(()),
+                () => ControlFlow::Continue(()),
             }
-        })
-    });
-    match found {
+        }
+    }
+    match projection.iter().try_for_each(|item| ast::Visit::visit(item, &mut OwnCalls { catalog, depth: 0 })) {
         ControlFlow::Break(what) => Some(what),
         ControlFlow::Continue(()) => None,
     }
 }
 
 /// What each result of a query over one table is, whose columns have these names.
-fn projected(projection: &[SelectItem], own: &[String], called: &str) -> Vec<ShownColumn> {
+fn projected(projection: &[SelectItem], own: &[String], called: &str, renaming: &Renaming) -> Vec<ShownColumn> {
     let mut columns = Vec::new();
     for item in projection {
         match item {
@@ -160,10 +165,9 @@ fn projected(projection: &[SelectItem], own: &[String], called: &str) -> Vec<Sho
                 columns.push(match plain {
                     Some(name) => ShownColumn::plain(&name),
                     None => {
-                        let plain: Vec<ShownColumn> = own.iter().map(|name| ShownColumn::plain(name)).collect();
                         let mut shown = expr.clone();
-                        let is_known = Renaming::within(&plain, called).apply(&mut shown).is_ok();
-                        ShownColumn { name: String::new(), column: None, shown: is_known.then_some(shown) }
+                        let is_known = renaming.apply(&mut shown).is_ok();
+                        ShownColumn::computed(is_known.then_some(shown))
                     }
                 });
             }
@@ -175,7 +179,8 @@ fn projected(projection: &[SelectItem], own: &[String], called: &str) -> Vec<Sho
 
 /// Positions of the columns of a new view through which rows can be changed; none: its rows cannot be. Errors: 0A000 for a check option that it cannot have.
 pub(super) fn changed_columns(view: &TableSchema, catalog: &Catalog) -> Result<Vec<usize>> {
-    let shown = shown_table(view, catalog)?;
+    let (query, _) = query_of(view)?;
+    let shown = shown_by(&query, view, catalog);
     let is_changed = |name: &str, column: &Option<String>| {
         let inner = catalog.tables.get(name).map(|known| &known.table);
         let place = column.as_deref().and_then(|column| inner?.column(column));
@@ -218,30 +223,34 @@ fn target_view<'c>(statement: &ast::Statement, catalog: &'c Catalog) -> Option<(
 
 impl Expansion<'_> {
     /// Has a statement that changes rows of a view change those of the table that it shows. Errors: 55000 for a view whose rows cannot be changed, 0A000 for a column
-    /// that cannot be, 42703.
+    /// that cannot be, 42703, 54000, 54001.
     pub(super) fn onto_table(&mut self, statement: &mut ast::Statement) -> Result<()> {
         let mut conditions: Vec<Expr> = Vec::new();
         let mut cascades = false;
+        let (mut all_levels, mut left) = (0, SQL_BYTES_MAX);
         let mut found = None;
         while let Some((view, change)) = target_view(statement, self.catalog) {
             let view = Arc::clone(&view.table);
             self.rely(&view.name);
-            let shown = match shown_table(&view, self.catalog)? {
-                Ok(shown) => shown,
-                Err(why) => return Err(not_changed(&view, &change, why)),
-            };
+            let (query, levels) = query_of(&view)?;
+            local_times::refuse(&query, "a view", self.reader.zone)?;
+            all_levels += levels;
+            if self.levels + all_levels > DEPTH_MAX {
+                return Err(TooDeep.into());
+            }
+            let shown = shown_by(&query, &view, self.catalog).map_err(|why| not_changed(&view, &change, why))?;
             self.rely(&shown.name);
-            let renaming = Renaming::within(&shown.columns, namespace::bare(&view.name));
+            let (called, table) = (namespace::bare(&view.name), namespace::bare(&shown.name));
+            let renaming = Renaming::within(&shown.columns, called, table, left);
             for condition in conditions.iter_mut().chain(self.checks.iter_mut().map(|check| &mut check.condition)) {
                 renaming.apply(condition)?;
             }
-            let hidden = self.hidden_columns(&shown);
-            rename(statement, &view, &shown, &hidden)?;
+            left = rename(statement, &view, &shown, &self.hidden_columns(&shown), renaming.left())?;
             cascades |= view.check_option == Some(ViewCheckOption::Cascaded);
             let checks = cascades || view.check_option.is_some();
             let tests = checks || !matches!(statement, ast::Statement::Insert(_));
             if let Some(condition) = shown.condition.filter(|_| tests) {
-                let condition = self.condition_of(condition, &view)?;
+                let condition = self.condition_of(condition, &view, (query, levels))?;
                 if checks {
                     let view = namespace::bare(&view.name).to_owned();
                     self.checks.insert(0, ViewCheck { view, condition: condition.clone() });
@@ -269,8 +278,12 @@ impl Expansion<'_> {
     }
 
     /// What a view asks of rows, with its own views and tables as its owner reads them.
-    fn condition_of(&mut self, condition: Expr, view: &TableSchema) -> Result<Expr> {
-        let (mut query, levels) = query_of(view)?;
+    fn condition_of(
+        &mut self,
+        condition: Expr,
+        view: &TableSchema,
+        (mut query, levels): (ast::Query, usize),
+    ) -> Result<Expr> {
         self.check_owner(view, &query)?;
         if let ast::SetExpr::Select(select) = query.body.as_mut() {
             select.projection = vec![SelectItem::UnnamedExpr(Expr::value(ast::Value::Null))];
@@ -306,10 +319,10 @@ impl Expansion<'_> {
 
 /// Errors: 55000.
 fn not_changed(view: &TableSchema, change: &RefusedChange, why: &str) -> Box<SqlError> {
-    let RefusedChange { verb, rule, event, act } = change;
+    let RefusedChange { verb, event, act } = change;
     let message = format!("cannot {verb} view \"{}\"", namespace::bare(&view.name));
     SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(why).with_hint(format!(
-        "To enable {act} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {rule} DO INSTEAD rule."
+        "To enable {act} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {event} DO INSTEAD rule."
     ))
 }
 
@@ -337,8 +350,14 @@ fn hold(statement: &mut ast::Statement, table: &TableSchema, conditions: Vec<Exp
     Ok(())
 }
 
-/// Puts the table and its columns in the place of the view and its own, in a statement on that.
-fn rename(statement: &mut ast::Statement, view: &TableSchema, shown: &ShownTable, hidden: &[String]) -> Result<()> {
+/// Puts the table and its columns in the place of the view and its own, in a statement on that. Returns how many bytes of `left` are still left.
+fn rename(
+    statement: &mut ast::Statement,
+    view: &TableSchema,
+    shown: &ShownTable,
+    hidden: &[String],
+    left: usize,
+) -> Result<usize> {
     let quoted = |name: &str| Ident::with_quote('"', name);
     let table = ObjectName::from(vec![quoted(&shown.name)]);
     let bare = namespace::bare(&view.name);
@@ -361,48 +380,59 @@ fn rename(statement: &mut ast::Statement, view: &TableSchema, shown: &ShownTable
                 Some(alias) => alias.alias.clone(),
                 None => quoted(bare),
             };
-            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, false);
+            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, Beside::Excluded, left);
             insert.table = ast::TableObject::TableName(table.clone());
             insert.table_alias = Some(ast::TableAliasWithoutColumns { explicit: true, alias });
             insert.columns = inserted(insert, view, shown)?;
             if let Some(ast::OnInsert::OnConflict(on)) = &mut insert.on {
-                if let Some(ast::ConflictTarget::Columns(columns)) = &mut on.conflict_target {
-                    for column in columns {
-                        *column = Ident::with_quote('"', changed(&names::identifier(column), view, shown, "update")?);
-                    }
-                }
-                if let ast::OnConflictAction::DoUpdate(update) = &mut on.action {
-                    assigned(&mut update.assignments, view, shown, &renaming)?;
-                    update.selection.iter_mut().try_for_each(|filter| renaming.apply(filter))?;
-                }
+                in_conflict(on, view, shown, &renaming)?;
             }
-            returned(&mut insert.returning, &renaming)
+            returned(&mut insert.returning, &renaming)?;
+            Ok(renaming.left())
         }
         ast::Statement::Update(update) => {
             let alias = placed(&mut update.table.relation)?;
-            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, update.from.is_some());
+            let beside = if update.from.is_some() { Beside::Tables } else { Beside::Nothing };
+            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, beside, left);
             assigned(&mut update.assignments, view, shown, &renaming)?;
             if let Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) =
                 &mut update.from
             {
-                renaming.apply_to(from)?;
+                renaming.apply(from)?;
             }
             update.selection.iter_mut().try_for_each(|filter| renaming.apply(filter))?;
-            returned(&mut update.returning, &renaming)
+            returned(&mut update.returning, &renaming)?;
+            Ok(renaming.left())
         }
         ast::Statement::Delete(delete) => {
             let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &mut delete.from;
-            let Some(tables) = from.first_mut() else { return Ok(()) };
+            let Some(tables) = from.first_mut() else { return Ok(left) };
             let alias = placed(&mut tables.relation)?;
-            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, delete.using.is_some());
+            let beside = if delete.using.is_some() { Beside::Tables } else { Beside::Nothing };
+            let renaming = Renaming::of_statement(&shown.columns, &alias, hidden, beside, left);
             if let Some(using) = &mut delete.using {
-                renaming.apply_to(using)?;
+                renaming.apply(using)?;
             }
             delete.selection.iter_mut().try_for_each(|filter| renaming.apply(filter))?;
-            returned(&mut delete.returning, &renaming)
+            returned(&mut delete.returning, &renaming)?;
+            Ok(renaming.left())
         }
-        _ => Ok(()),
+        _ => Ok(left),
     }
+}
+
+/// The same in what is done with a row in the way of a new one.
+fn in_conflict(on: &mut ast::OnConflict, view: &TableSchema, shown: &ShownTable, renaming: &Renaming) -> Result<()> {
+    if let Some(ast::ConflictTarget::Columns(columns)) = &mut on.conflict_target {
+        for column in columns {
+            *column = Ident::with_quote('"', changed(&names::identifier(column), view, shown, "update")?);
+        }
+    }
+    if let ast::OnConflictAction::DoUpdate(update) = &mut on.action {
+        assigned(&mut update.assignments, view, shown, renaming)?;
+        update.selection.iter_mut().try_for_each(|filter| renaming.apply(filter))?;
+    }
+    Ok(())
 }
 
 /// The column of the table that a column of the view is. Errors: 42703, 0A000 for one that is computed.
@@ -434,17 +464,32 @@ fn inserted(insert: &ast::Insert, view: &TableSchema, shown: &ShownTable) -> Res
         }
         columns => columns.iter().map(names::own_column).collect::<Result<_>>()?,
     };
-    let column = |name: &String| {
-        let column = changed(name, view, shown, "insert into")?;
-        Ok(ObjectName::from(vec![Ident::with_quote('"', column)]))
-    };
-    given.iter().map(column).collect()
+    let column = |name: &String| Ok((name.clone(), changed(name, view, shown, "insert into")?));
+    let columns: Vec<(String, String)> = given.iter().map(column).collect::<Result<_>>()?;
+    check_distinct(&columns)?;
+    Ok(columns.into_iter().map(|(_, column)| ObjectName::from(vec![Ident::with_quote('"', column)])).collect())
+}
+
+/// Errors: 42601 for two columns of a view that are one of the table.
+fn check_distinct(columns: &[(String, String)]) -> Result<()> {
+    let mut known = BTreeMap::new();
+    for (name, column) in columns {
+        if known.insert(column, name).is_some_and(|before| before != name) {
+            let message = format!("multiple assignments to same column \"{column}\"");
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+        }
+    }
+    Ok(())
 }
 
 /// How many values the rows of a query have, as far as that is seen.
 fn width(query: &ast::Query) -> Option<usize> {
     let is_one = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
-    match query.body.as_ref() {
+    let mut body = query.body.as_ref();
+    while let ast::SetExpr::SetOperation { left, .. } = body {
+        body = left.as_ref();
+    }
+    match body {
         ast::SetExpr::Values(values) => values.rows.iter().map(|row| row.content.len()).max(),
         ast::SetExpr::Select(select) if select.projection.iter().all(is_one) => Some(select.projection.len()),
         _ => None,
@@ -457,19 +502,22 @@ fn assigned(
     shown: &ShownTable,
     renaming: &Renaming,
 ) -> Result<()> {
-    let renamed = |target: &mut ObjectName| -> Result<()> {
-        let column = changed(&names::own_column(target)?, view, shown, "update")?;
-        *target = ObjectName::from(vec![Ident::with_quote('"', column)]);
+    let mut columns = Vec::new();
+    let mut renamed = |target: &mut ObjectName| -> Result<()> {
+        let name = names::own_column(target)?;
+        let column = changed(&name, view, shown, "update")?;
+        *target = ObjectName::from(vec![Ident::with_quote('"', column.as_str())]);
+        columns.push((name, column));
         Ok(())
     };
     for assignment in assignments {
         match &mut assignment.target {
             ast::AssignmentTarget::ColumnName(target) => renamed(target)?,
-            ast::AssignmentTarget::Tuple(targets) => targets.iter_mut().try_for_each(renamed)?,
+            ast::AssignmentTarget::Tuple(targets) => targets.iter_mut().try_for_each(&mut renamed)?,
         }
         renaming.apply(&mut assignment.value)?;
     }
-    Ok(())
+    check_distinct(&columns)
 }
 
 /// What a statement gives back, under the names that the view has for it.
