@@ -187,6 +187,8 @@ SELECT pg_catalog.set_config('app.m', 'q' || current_setting('app.m'), false) AS
 --! unsupported
 SELECT set_config('app.m', 'r', false), current_setting('app.m');
 SELECT current_setting('app.m'), set_config('app.m', 'q3', false);
+--! unsupported
+SELECT set_config('app.m', v, false) FROM (VALUES ('1'), ('2')) AS x (v) WHERE v <> current_setting('app.m');
 SELECT set_config('TimeZone', 'Europe/Berlin', true), set_config('app.t', '1', false);
 SHOW timezone;
 SHOW app.t;

@@ -101,10 +101,10 @@ fn called(item: &SelectItem) -> Option<Called<'_>> {
     Some(Called { effect, arguments, column: alias.unwrap_or_else(|| Ident::new(name)) })
 }
 
-/// Whether an item is computed of a session's parameters, by name.
-fn looks_at_parameters(item: &SelectItem) -> bool {
+/// Whether something is computed of a session's parameters, by name.
+fn looks_at_parameters(part: &impl ast::Visit) -> bool {
     const FUNCTIONS: [&str; 3] = ["current_setting", "current_schema", "current_schemas"];
-    ast::visit_expressions(item, |expression| {
+    ast::visit_expressions(part, |expression| {
         let name = match expression {
             Expr::Function(function) => names::function(&function.name),
             _ => None,
@@ -139,10 +139,13 @@ pub(super) fn with_arguments(parsed: &Parsed) -> Result<Option<(Parsed, Vec<Effe
             "pg_cancel_backend(), pg_terminate_backend() or set_config() beside *, DISTINCT, GROUP BY, INTO or a cursor",
         ));
     }
-    // The first row's calls are before what is computed of the next ones.
-    let later = if select.from.is_empty() { first + 1 } else { 0 };
     let sets = |item| called(item).is_some_and(|called| called.effect == SessionEffect::Configure);
-    if select.projection.iter().any(sets) && select.projection[later..].iter().any(looks_at_parameters) {
+    // The first row's calls are before all that is computed of the next ones.
+    let is_late = || match select.from.is_empty() {
+        true => select.projection[first + 1..].iter().any(looks_at_parameters),
+        false => looks_at_parameters(query),
+    };
+    if select.projection.iter().any(sets) && is_late() {
         return Err(SqlError::unsupported("set_config() before what is computed of parameters"));
     }
     let mut query = query.clone();
