@@ -171,8 +171,6 @@ SELECT set_config('app.m', '9', false), 1 / 0;
 SHOW app.m;
 SELECT set_config('app.m', '9', false); SELECT 1 / 0;
 SHOW app.m;
---! unsupported
-SELECT set_config('role', 'pg_monitor', false);
 SELECT set_config('nosuch', 'x', false);
 BEGIN;
 SELECT set_config('app.m', '10', true);
@@ -199,3 +197,43 @@ PREPARE p (text) AS SELECT set_config('app.p', $1, false);
 EXECUTE p ('of a statement');
 SHOW app.p;
 DEALLOCATE p;
+-- The role that a session acts as is a parameter, too.
+--! one session
+CREATE ROLE cfg_reader;
+CREATE ROLE cfg_other;
+SELECT set_config('role', 'cfg_reader', true);
+SELECT current_user = session_user, current_setting('role');
+BEGIN;
+SELECT set_config('role', 'cfg_reader', true) AS r, set_config('app.m', '1', true);
+SELECT current_user::text, current_setting('role'), current_setting('is_superuser');
+SAVEPOINT a;
+ROLLBACK TO a;
+SELECT set_config('role', 'none', true);
+SELECT current_user = session_user;
+COMMIT;
+SELECT current_user = session_user;
+BEGIN;
+--! with cfg_reader
+SELECT set_config('role', $1, true);
+ROLLBACK;
+BEGIN;
+SELECT set_config('role', 'cfg_reader', false);
+ROLLBACK;
+SELECT current_user = session_user;
+SELECT set_config('ROLE', 'cfg_reader', false);
+SELECT current_user::text;
+CREATE ROLE cfg_third;
+SELECT set_config('role', NULL, false);
+SELECT current_user = session_user;
+SELECT set_config('role', 'nobody_at_all', true);
+SELECT set_config('session_authorization', 'nobody_at_all', true);
+SELECT set_config('session_authorization', 'cfg_reader', false);
+SELECT session_user::text, current_user::text;
+SELECT set_config('role', 'cfg_other', false);
+DO $$ BEGIN PERFORM set_config('session_authorization', NULL, false); END $$;
+SELECT session_user = 'cfg_reader';
+--! unsupported
+SELECT set_config('role', 'cfg_reader', true), current_user;
+DO $$ BEGIN PERFORM set_config('role', 'cfg_reader', true); RAISE NOTICE '%', current_user; END $$;
+SELECT current_user = session_user;
+DROP ROLE cfg_reader, cfg_other;

@@ -84,11 +84,20 @@ impl Turn<'_> {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
             return Ok(());
         }
+        self.take_role(change)
+    }
+
+    /// Does it, to the end of the transaction if it is local: a statement without one is its own.
+    pub(super) fn take_role(&mut self, change: &RoleChange) -> Result<()> {
+        let in_block = matches!(self.session.block, Block::Open | Block::Implicit);
         let identity = change.name.as_deref().map(|name| self.identity(name)).transpose()?;
         match &identity {
             Some(identity) if change.of_session => self.check_authorization(identity)?,
             Some(identity) => self.check_becomes(identity)?,
             None => {}
+        }
+        if change.local && !in_block {
+            return Ok(());
         }
         let apply = |settings: &mut Settings| match change.of_session {
             true => {

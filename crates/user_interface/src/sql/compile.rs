@@ -54,7 +54,8 @@ pub fn compile(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     if let Some((inner, effects)) = effects::with_arguments(parsed)? {
-        return Ok(compile(&inner, declared, context, described)?.with_effects(&parsed.text, &effects));
+        let prepared = compile(&inner, declared, context, described)?;
+        return Ok(prepared.with_effects(&parsed.text, &effects).becoming(context.all, context.facts.session_role));
     }
     let lookup = NameLookup::new(context.all, context.facts);
     // What a client declared long ago may have other labels by now.

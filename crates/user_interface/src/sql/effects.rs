@@ -26,7 +26,10 @@ pub enum SessionEffect {
     /// The session of a process id gets a signal. The call is a truth value: whether there is one.
     Signal(SessionSignal),
     /// A parameter is set, as an array of texts says: name, value, whether it ends with the transaction. The call is the parameter's value.
-    Configure,
+    Configure {
+        /// It may be the role that the session acts as.
+        becomes: bool,
+    },
 }
 
 /// A column whose values are arguments of such a call.
@@ -46,12 +49,12 @@ pub struct SentSignal {
 }
 
 impl SessionEffect {
-    /// What a function of this name with so many arguments does.
-    fn of_call(name: &str, arguments: usize) -> Option<SessionEffect> {
+    /// What a function of this name with these arguments does.
+    fn of_call(name: &str, arguments: &[&Expr]) -> Option<SessionEffect> {
         Some(match (name, arguments) {
-            ("pg_cancel_backend", 1) => SessionEffect::Signal(SessionSignal::Cancel),
-            ("pg_terminate_backend", 1) => SessionEffect::Signal(SessionSignal::Terminate),
-            ("set_config", 3) => SessionEffect::Configure,
+            ("pg_cancel_backend", [_]) => SessionEffect::Signal(SessionSignal::Cancel),
+            ("pg_terminate_backend", [_]) => SessionEffect::Signal(SessionSignal::Terminate),
+            ("set_config", [name, _, _]) => SessionEffect::Configure { becomes: may_be_role(name) },
             _ => return None,
         })
     }
@@ -60,14 +63,14 @@ impl SessionEffect {
     pub fn result(self) -> Type {
         match self {
             SessionEffect::Signal(_) => Type::Boolean,
-            SessionEffect::Configure => Type::Text,
+            SessionEffect::Configure { .. } => Type::Text,
         }
     }
 
     /// What stands in the place of a call with these arguments.
     fn asked(self, arguments: &[&Expr]) -> Expr {
         match (self, arguments) {
-            (SessionEffect::Configure, [name, value, is_local]) => {
+            (SessionEffect::Configure { .. }, [name, value, is_local]) => {
                 let is_local = cast((*is_local).clone(), DataType::Boolean);
                 let elem = [(*name).clone(), (*value).clone(), is_local].map(|text| cast(text, DataType::Text)).into();
                 Expr::Array(ast::Array { elem, named: true })
@@ -79,6 +82,22 @@ impl SessionEffect {
 
 fn cast(expr: Expr, data_type: DataType) -> Expr {
     Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
+}
+
+/// Whether a parameter is the role that a session acts as.
+pub fn is_role(name: &str) -> bool {
+    ["role", "session_authorization"].iter().any(|role| name.eq_ignore_ascii_case(role))
+}
+
+/// Whether that is what the name of a parameter may come to.
+fn may_be_role(name: &Expr) -> bool {
+    match name {
+        Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(name) => is_role(name),
+            _ => true,
+        },
+        _ => true,
+    }
 }
 
 /// A call that an item is.
@@ -97,19 +116,30 @@ fn called(item: &SelectItem) -> Option<Called<'_>> {
     let Expr::Function(function) = expression else { return None };
     let name = names::function(&function.name)?;
     let arguments = arguments(function).filter(|_| function.over.is_none() && function.filter.is_none())?;
-    let effect = SessionEffect::of_call(&name, arguments.len())?;
+    let effect = SessionEffect::of_call(&name, &arguments)?;
     Some(Called { effect, arguments, column: alias.unwrap_or_else(|| Ident::new(name)) })
 }
 
 /// Whether something is computed of a session's parameters, by name.
 fn looks_at_parameters(part: &impl ast::Visit) -> bool {
-    const FUNCTIONS: [&str; 3] = ["current_setting", "current_schema", "current_schemas"];
+    const FUNCTIONS: [&str; 8] = [
+        "current_setting",
+        "current_schema",
+        "current_schemas",
+        "current_user",
+        "current_role",
+        "session_user",
+        "user",
+        "pg_has_role",
+    ];
     ast::visit_expressions(part, |expression| {
         let name = match expression {
             Expr::Function(function) => names::function(&function.name),
+            Expr::Identifier(word) if word.quote_style.is_none() => Some(word.value.to_ascii_lowercase()),
             _ => None,
         };
-        match name.is_some_and(|name| FUNCTIONS.contains(&&*name)) {
+        let is_right = |name: &str| name.starts_with("has_") && name.ends_with("_privilege");
+        match name.is_some_and(|name| FUNCTIONS.contains(&&*name) || is_right(&name)) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
@@ -139,7 +169,7 @@ pub(super) fn with_arguments(parsed: &Parsed) -> Result<Option<(Parsed, Vec<Effe
             "pg_cancel_backend(), pg_terminate_backend() or set_config() beside *, DISTINCT, GROUP BY, INTO or a cursor",
         ));
     }
-    let sets = |item| called(item).is_some_and(|called| called.effect == SessionEffect::Configure);
+    let sets = |item| called(item).is_some_and(|called| matches!(called.effect, SessionEffect::Configure { .. }));
     // The first row's calls are before all that is computed of the next ones.
     let is_late = || match select.from.is_empty() {
         true => select.projection[first + 1..].iter().any(looks_at_parameters),

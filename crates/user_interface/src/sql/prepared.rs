@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
-use crate::sql::effects::EffectColumn;
+use crate::sql::effects::{EffectColumn, SessionEffect};
 use crate::sql::feed::Supplying;
 use crate::sql::firing_statement::FiringStatement;
 use crate::sql::like_syntax::LikeClause;
@@ -27,9 +27,11 @@ use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
-use messages::Key;
 use messages::program::{Program, ResultColumn};
+use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, CatalogVersions};
+use messages::{Key, Timestamp};
+use privileges::Standing;
 use privileges::path::SearchPath;
 use sqlparser::ast;
 use std::collections::BTreeSet;
@@ -194,6 +196,16 @@ impl Prepared {
         self
     }
 
+    /// Has it rely on what decides which roles the session may become, if its calls may have it become one.
+    pub fn becoming(mut self, catalog: &Catalog, session_role: u32) -> Prepared {
+        let becomes = |column: &EffectColumn| column.effect == SessionEffect::Configure { becomes: true };
+        if session_role == BOOTSTRAP_OID || !self.effects.iter().any(becomes) {
+            return self;
+        }
+        self.rely_on(&Standing::of(catalog, session_role).relied(catalog));
+        self
+    }
+
     /// The program that is executed before anything else is changed.
     fn first_program(&mut self) -> Option<&mut Program> {
         match &mut self.plan {
@@ -216,13 +228,17 @@ impl Prepared {
         if rights.is_empty() {
             return Ok(());
         }
-        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
+        self.rely_on(&rights);
+        Ok(())
+    }
+
+    fn rely_on(&mut self, rights: &[(Key, Timestamp)]) {
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(rights).cloned().collect() };
         self.mentions = with(&self.mentions);
         if let Some(program) = self.first_program() {
             program.relies_on = with(&program.relies_on);
         }
         self.rights = with(&self.rights);
-        Ok(())
     }
 
     /// Has the rows of a query kept for a cursor. Errors: 0A000 for another statement.
