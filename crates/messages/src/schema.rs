@@ -17,7 +17,7 @@ use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
 pub use crate::routine_schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility};
 pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
-pub use crate::trigger_schema::{TriggerEvent, TriggerEvents, TriggerSchema};
+pub use crate::trigger_schema::{TransitionNames, TriggerEvent, TriggerEvents, TriggerSchema, TriggerTiming};
 pub use crate::view_options::ViewCheckOption;
 use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};

@@ -178,7 +178,7 @@ fn default_grants(catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value>
     Some(Value::array(Type::Text, texts.into_iter().map(Value::text).collect()))
 }
 
-const COMPUTED: [(&str, Type, Compute); 34] = [
+const COMPUTED: [(&str, Type, Compute); 36] = [
     ("row_security_active", Type::Boolean, |catalog, arguments| {
         catalog.is_row_security_active(relation(catalog, arguments, 0)?).map(Value::Boolean)
     }),
@@ -245,6 +245,15 @@ const COMPUTED: [(&str, Type, Compute); 34] = [
         let oid = oid(arguments, 0)?;
         let name = crate::system_catalog::role_name(catalog, oid);
         Some(Value::text(name.unwrap_or_else(|| format!("unknown (OID={oid})"))))
+    }),
+    ("pg_column_is_updatable", Type::Boolean, |catalog, arguments| {
+        let column = arguments.get(1)?.as_integer()?;
+        let by_triggers = arguments.get(2)?.as_boolean()?;
+        Some(Value::Boolean(catalog.is_column_updatable(relation(catalog, arguments, 0)?, column, by_triggers)))
+    }),
+    ("pg_relation_is_updatable", Type::Integer, |catalog, arguments| {
+        let by_triggers = arguments.get(1)?.as_boolean()?;
+        Some(Value::Integer(catalog.changes_of(relation(catalog, arguments, 0)?, by_triggers)))
     }),
     ("pg_relation_filenode", Type::Oid, |catalog, arguments| relation(catalog, arguments, 0).map(Value::Oid)),
     ("pg_size_pretty", Type::Text, |_, arguments| Some(Value::text(pretty_size(arguments.first()?.as_integer()?)))),

@@ -85,7 +85,7 @@ fn of_indexes(catalog: &SystemCatalog) -> Vec<Row> {
 /// Triggers on their tables and functions.
 fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();
-    for table in catalog.plain_tables() {
+    for table in catalog.tables() {
         for trigger in &table.triggers {
             let own = (PG_TRIGGER, trigger.oid);
             rows.push(dependence(own, (CommentTarget::RELATIONS, table.oid, 0), "a"));

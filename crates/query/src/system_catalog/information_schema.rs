@@ -5,8 +5,8 @@ use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
-use messages::schema::ViewCheckOption;
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
+use messages::schema::{TriggerEvent, ViewCheckOption};
 use values::{IntervalModifier, Type};
 
 /// The rows of a view of `information_schema`.
@@ -92,14 +92,15 @@ fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
 }
 
 fn view(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
+    let by_trigger = |event| yes_or_no(view.triggers.iter().any(|trigger| trigger.is_instead_of(event)));
     row! {
         table_catalog: catalog.database(), table_schema: catalog.schema_of(&view.name), table_name: bare(&view.name), view_definition: catalog.shown(&format!(" {text};")),
         check_option: view.check_option.map_or("NONE", |option| match option {
             ViewCheckOption::Local => "LOCAL",
             ViewCheckOption::Cascaded => "CASCADED",
         }),
-        is_updatable: yes_or_no(!view.changed.is_empty()), is_insertable_into: yes_or_no(!view.changed.is_empty()), is_trigger_updatable: "NO",
-        is_trigger_deletable: "NO", is_trigger_insertable_into: "NO",
+        is_updatable: yes_or_no(!view.changed.is_empty()), is_insertable_into: yes_or_no(!view.changed.is_empty()), is_trigger_updatable: by_trigger(TriggerEvent::Update),
+        is_trigger_deletable: by_trigger(TriggerEvent::Delete), is_trigger_insertable_into: by_trigger(TriggerEvent::Insert),
     }
 }
 

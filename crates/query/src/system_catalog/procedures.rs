@@ -8,7 +8,7 @@ use super::{OWNER_OID, SystemCatalog, quoted};
 use messages::namespace;
 use messages::schema::{
     CommentTarget, ExtensionSchema, FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility, TableSchema,
-    TriggerEvent, TriggerSchema,
+    TableSchemaKind, TriggerEvent, TriggerSchema,
 };
 use values::Type;
 use values::extensions::{EXTENSIONS, Extension};
@@ -376,7 +376,7 @@ impl SystemCatalog {
 
 /// All triggers with their tables.
 fn triggers(catalog: &SystemCatalog) -> impl Iterator<Item = (&TableSchema, &TriggerSchema)> {
-    catalog.plain_tables().flat_map(|table| table.triggers.iter().map(move |trigger| (table, trigger)))
+    catalog.tables().flat_map(|table| table.triggers.iter().map(move |trigger| (table, trigger)))
 }
 
 /// The call of a trigger's function, as it is written.
@@ -403,6 +403,7 @@ pub(super) fn trigger_rows(catalog: &SystemCatalog) -> Vec<Row> {
             tgconstrrelid: 0, tgconstrindid: 0, tgconstraint: 0, tgdeferrable: false, tginitdeferred: false,
             tgnargs: trigger.arguments.len() as i64,
             tgargs: arguments, tgattr: columns, tgqual: trigger.condition.clone(),
+            tgoldtable: trigger.transitions.old.clone(), tgnewtable: trigger.transitions.new.clone(),
         }
     };
     triggers(catalog).map(of_one).collect()
@@ -422,11 +423,51 @@ pub(super) fn trigger_information(catalog: &SystemCatalog) -> Vec<Row> {
                 action_condition: trigger.condition.as_ref().map(|condition| format!("({condition})")),
                 action_statement: format!("EXECUTE FUNCTION {}", trigger_call(catalog, trigger)),
                 action_orientation: if trigger.is_for_rows { "ROW" } else { "STATEMENT" },
-                action_timing: if trigger.is_before { "BEFORE" } else { "AFTER" },
+                action_timing: trigger.timing.word(), action_reference_old_table: trigger.transitions.old.clone(),
+                action_reference_new_table: trigger.transitions.new.clone(),
             });
         }
     }
     rows
+}
+
+impl SystemCatalog {
+    /// `pg_relation_is_updatable`: what can be done to rows of a relation, as bits.
+    pub fn changes_of(&self, relation: u32, by_triggers: bool) -> i32 {
+        const UPDATED: i32 = 1 << 2;
+        const INSERTED: i32 = 1 << 3;
+        const DELETED: i32 = 1 << 4;
+        let Some(table) = self.tables().find(|table| table.oid == relation) else { return 0 };
+        let events =
+            [(TriggerEvent::Update, UPDATED), (TriggerEvent::Insert, INSERTED), (TriggerEvent::Delete, DELETED)];
+        let is_changed = table.kind() == TableSchemaKind::Table || !table.changed.is_empty();
+        let can = |event| is_changed || by_triggers && table.triggers.iter().any(|known| known.is_instead_of(event));
+        events.into_iter().filter(|(event, _)| can(*event)).map(|(_, bit)| bit).sum()
+    }
+
+    /// `pg_column_is_updatable`: whether rows of the relation can be updated, and deleted, through it.
+    pub fn is_column_updatable(&self, relation: u32, column: i64, by_triggers: bool) -> bool {
+        let Some(table) = self.tables().find(|table| table.oid == relation) else { return false };
+        let Some(place) = usize::try_from(column - 1).ok().filter(|place| *place < table.columns.len()) else {
+            return false;
+        };
+        let is = |event| by_triggers && table.triggers.iter().any(|known| known.is_instead_of(event));
+        match table.kind() {
+            TableSchemaKind::Table => true,
+            TableSchemaKind::View => {
+                table.changed.contains(&place) || is(TriggerEvent::Update) && is(TriggerEvent::Delete)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// REFERENCING of a trigger.
+fn transitions(trigger: &TriggerSchema) -> String {
+    let (old, new) = (&trigger.transitions.old, &trigger.transitions.new);
+    let tables = [("OLD", old), ("NEW", new)].into_iter().filter_map(|(which, name)| Some((which, name.as_ref()?)));
+    let tables: Vec<String> = tables.map(|(which, name)| format!("{which} TABLE AS {} ", quoted(name))).collect();
+    if tables.is_empty() { String::new() } else { format!("REFERENCING {}", tables.concat()) }
 }
 
 /// `pg_get_triggerdef(oid)`: what makes it again. `None` when there is no such trigger.
@@ -440,10 +481,13 @@ pub fn trigger_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
         }
     });
     let events = events.collect::<Vec<_>>().join(" OR ");
-    let when = if trigger.is_before { "BEFORE" } else { "AFTER" };
+    let when = trigger.timing.word();
     let each = if trigger.is_for_rows { "ROW" } else { "STATEMENT" };
     let condition = trigger.condition.as_ref().map_or_else(String::new, |condition| format!(" WHEN (({condition}))"));
     let (name, on) = (quoted(&trigger.name), catalog.qualified_name(&table.name));
     let call = trigger_call(catalog, trigger);
-    Some(format!("CREATE TRIGGER {name} {when} {events} ON {on} FOR EACH {each}{condition} EXECUTE FUNCTION {call}"))
+    let transitions = transitions(trigger);
+    Some(format!(
+        "CREATE TRIGGER {name} {when} {events} ON {on} {transitions}FOR EACH {each}{condition} EXECUTE FUNCTION {call}"
+    ))
 }

@@ -217,7 +217,7 @@ fn shared_comment(target: &CommentTarget, text: &str) -> Row {
 /// The tables that PostgreSQL would have triggers on: their own, and those that look after foreign keys of and to them.
 fn with_triggers(catalog: &SystemCatalog) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
-    for table in catalog.plain_tables() {
+    for table in catalog.tables() {
         if !(table.triggers.is_empty() && table.foreign_keys.is_empty()) {
             found.insert(table.oid);
         }
@@ -258,7 +258,7 @@ fn class(catalog: &SystemCatalog, relation: &Found, with_triggers: &BTreeSet<u32
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
-        relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: is_table && with_triggers.contains(&table.oid), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
+        relhasrules: matches!(relation, Found::Table(_)) && table.query().is_some(), relhastriggers: matches!(relation, Found::Table(_)) && with_triggers.contains(&table.oid), relhassubclass: false, relrowsecurity: is_table && table.row_security.is_enabled,
         relforcerowsecurity: is_table && table.row_security.is_forced,
         relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,

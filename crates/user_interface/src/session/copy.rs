@@ -7,7 +7,11 @@ use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::protocol::copy::{CopyColumn, Decoder, Format};
 use crate::protocol::frontend::{Follows, Frontend};
-use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, TextLanguage, Work};
+use crate::session::copying::{CopyFiring, CopyIn};
+use crate::session::execution::relying_program;
+use crate::session::firing::FiringRun;
+use crate::session::routine_runs::{RoutineCaller, RunningMachine};
+use crate::session::state::{Again, Confirmed, Execution, Sink, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::expressions::Compiler;
 use crate::sql::held_tables;
@@ -18,9 +22,10 @@ use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::namespace;
 use messages::privilege::Privileges;
-use messages::program::ResultColumn;
-use messages::schema::{CatalogEntry, TableSchemaKind, VersionedTable};
+use messages::program::{Program, ResultColumn};
+use messages::schema::{CatalogEntry, TableSchemaKind, TriggerEvent, VersionedTable};
 use messages::session::SessionRequest;
+use plpgsql::EffectOutcome;
 use std::sync::Arc;
 use values::Value;
 
@@ -176,6 +181,12 @@ impl Turn<'_> {
             let message = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
+        let is_taken = versioned.table.triggers.iter().any(|known| known.is_instead_of(TriggerEvent::Insert));
+        if versioned.table.kind() == TableSchemaKind::View && !is_taken {
+            let message = format!("cannot copy to view \"{name}\"");
+            let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_hint(hint));
+        }
         let targets = copied_columns(&versioned.table, columns)?;
         let mut need = Need::of(versioned.table.clone(), Privileges::INSERT);
         need.inserted.extend(targets.iter().copied());
@@ -186,10 +197,20 @@ impl Turn<'_> {
             return Err(denied);
         }
         let catalog = self.catalog();
-        let made = self.session.overlay.made();
-        let mut program = self.with_facts(|facts| {
+        let (made, own) = (self.session.overlay.made(), self.session.overlay.keys());
+        let (firing, mut program) = self.with_facts(|facts| -> Result<_> {
             let mut compiler = Compiler::new(&catalog, facts, "", Vec::new());
-            compiler.insert_supplied(&versioned, &targets, made)
+            Ok(match compiler.firing_copy(&versioned.table, &targets)? {
+                Some(statement) => {
+                    let functions = statement.triggers.iter();
+                    let functions = functions.map(|(_, known)| CatalogEntry::procedure_key(&known.function.0));
+                    let rows = functions.chain([CatalogEntry::key(name)]);
+                    let rows = rows.map(|key| (key.clone(), catalog.version_of(&key)));
+                    let relied = rows.filter(|(key, _)| !own.contains(key)).collect();
+                    (Some(statement), Program::clone(&relying_program(&relied)))
+                }
+                None => (None, compiler.insert_supplied(&versioned, &targets, made)?),
+            })
         })?;
         program.relies_on = program.relies_on.iter().chain(rights.rights.iter()).cloned().collect();
         let columns: Vec<CopyColumn> = targets
@@ -204,6 +225,12 @@ impl Turn<'_> {
         execution.copy = Some(Box::new(CopyIn {
             decoder: Decoder::new(copy.options.clone(), columns, self.session.settings.now.zone().clone()),
             program: Arc::new(program),
+            firing: firing.map(|statement| {
+                let place = |column: &usize| targets.iter().position(|target| target == column);
+                let places = statement.columns.iter().map(place).collect();
+                let run = Some(FiringRun::of_copy(Arc::new(statement)));
+                Box::new(CopyFiring { run, places, first: Some(Vec::new()) })
+            }),
             ended: false,
         }));
         execution.step = Step::CopyData;
@@ -266,6 +293,9 @@ impl Turn<'_> {
             rows.push(row);
         }
         let program = copy.program.clone();
+        if copy.firing.is_some() && (!rows.is_empty() || copy.ended) {
+            return self.fire_copied(execution, rows);
+        }
         if !rows.is_empty() {
             self.execute_program(&mut execution, program, rows, Step::CopyBatch);
             self.session.work = Work::Statement(execution);
@@ -275,6 +305,41 @@ impl Turn<'_> {
             execution.step = Step::CopyData;
             self.session.work = Work::Statement(execution);
         }
+        Ok(())
+    }
+
+    /// Has triggers fire for rows that were copied; without any, there are no more.
+    fn fire_copied(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) -> Result<()> {
+        let program = execution.copy.as_ref().map(|copy| Arc::clone(&copy.program));
+        let firing = execution.copy.as_mut().and_then(|copy| copy.firing.as_mut());
+        let (Some(program), Some(firing)) = (program, firing) else {
+            unreachable!("it is asked for rows that triggers fire for");
+        };
+        let relied = match &mut firing.first {
+            Some(first) if first.is_empty() && !rows.is_empty() => {
+                *first = rows;
+                self.execute_program(&mut execution, program, Vec::new(), Step::CopyBatch);
+                self.session.work = Work::Statement(execution);
+                return Ok(());
+            }
+            Some(first) => {
+                let first = std::mem::take(first);
+                firing.first = None;
+                first
+            }
+            None => Vec::new(),
+        };
+        let all = relied.into_iter().chain(rows);
+        let placed = |row: Vec<Value>| -> Vec<Value> {
+            let value = |place: &Option<usize>| place.and_then(|place| row.get(place).cloned()).unwrap_or(Value::Null);
+            firing.places.iter().map(value).collect()
+        };
+        let rows: Vec<Vec<Value>> = all.map(placed).collect();
+        let Some(mut run) = firing.run.take() else { return Ok(()) };
+        run.feed(rows);
+        self.check_depth()?;
+        self.push_run(execution, RoutineCaller::Statement, None, Some(RunningMachine::Firing(run)));
+        self.routine_goes_on(EffectOutcome::Done);
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::errors::sqlstate;
 use crate::limits::{FIRING_STEPS_AT_ONCE, KEPT_BYTES_MAX};
 use crate::session::kept::bytes_of;
 use crate::sql::firing_statement::FiringStatement;
+use crate::sql::transition_tables::{TransitionRows, TransitionTables};
 use messages::schema::{TriggerEvent, TriggerSchema};
 use plpgsql::machine::RoutineStatement;
 use plpgsql::store::coerce;
@@ -22,8 +23,10 @@ use values::{Type, Value, Zone};
 pub enum FiringEffect {
     /// What a routine asks for as well.
     Effect(Effect),
-    /// This function is to run: the outcome are its rows.
-    Fire(String, Box<TriggerCall>),
+    /// Rows are wanted, which the client copies.
+    Hungry,
+    /// This function is to run, with these transition tables: the outcome are its rows.
+    Fire(String, Box<TriggerCall>, Option<TransitionTables>),
 }
 
 /// A row under way, or changed.
@@ -80,11 +83,15 @@ pub struct FiringRun {
     types: Vec<Option<Type>>,
     stage: FiringStage,
     wait: FiringWait,
+    /// The client copies more rows.
+    waits: bool,
     /// Rows that are still to be changed, each as its query gave it, with the types of that query.
     found: VecDeque<(Arc<[Type]>, Vec<Value>)>,
     row: FiringRow,
-    /// Rows that are changed, if triggers fire behind that.
+    /// Rows that are changed, if triggers fire behind that, or read them.
     changed: Vec<FiringRow>,
+    /// Those that were asked for as transition tables: for which event, and whether as they were before it.
+    transitions: Vec<(TriggerEvent, bool, Arc<TransitionRows>)>,
     /// Keys of the rows that an INSERT that may be an UPDATE has written; of others, of the rows that were found.
     keys: BTreeSet<Vec<u8>>,
     /// How many statements of routines had written when the rows were found, and by now.
@@ -103,15 +110,29 @@ impl FiringRun {
             types,
             stage: FiringStage::Before(0),
             wait: FiringWait::Nothing,
+            waits: false,
             found: VecDeque::new(),
             row: FiringRow::default(),
             changed: Vec::new(),
+            transitions: Vec::new(),
             keys: BTreeSet::new(),
             writes: (0, 0),
             returned: Vec::new(),
             returned_bytes: 0,
             count: 0,
         }
+    }
+
+    /// One whose rows the client copies.
+    pub fn of_copy(statement: Arc<FiringStatement>) -> FiringRun {
+        FiringRun { waits: true, ..FiringRun::new(statement, Vec::new(), Vec::new()) }
+    }
+
+    /// Takes rows that were copied; none: there are no more.
+    pub fn feed(&mut self, rows: Vec<Vec<Value>>) {
+        self.waits = !rows.is_empty();
+        let types: Arc<[Type]> = self.statement.types().into();
+        self.found.extend(rows.into_iter().map(|row| (Arc::clone(&types), row)));
     }
 
     /// How many rows are changed.
@@ -166,8 +187,9 @@ impl FiringRun {
             }
             FiringWait::Drawn(place) => {
                 let value = rows.into_iter().next().and_then(|mut row| row.pop());
-                if let (Some(new), Some(value)) = (&mut self.row.new, value) {
-                    new[place] = value;
+                let (given, wanted) = (columns.first().map(|(_, of)| *of), self.statement.types()[place]);
+                if let (Some(new), Some(value), Some(given)) = (&mut self.row.new, value, given) {
+                    new[place] = coerce(value, given, wanted, zone)?;
                 }
             }
             FiringWait::Condition(number) => {
@@ -178,7 +200,7 @@ impl FiringRun {
             FiringWait::Changed => {
                 self.count += count;
                 self.keep_returned(rows)?;
-                let has_after = !self.statement.for_rows(self.row_event(), false).is_empty();
+                let has_after = self.statement.keeps_rows(self.row_event());
                 let row = std::mem::take(&mut self.row);
                 if let (Some(_), Some(new)) = (&self.statement.conflict, &row.new) {
                     self.keys.insert(self.key_of(new));
@@ -259,7 +281,8 @@ impl FiringRun {
             return Ok(());
         };
         let row = self.split(self.statement.event, row, &given, zone)?;
-        let key = row.old.as_ref().map(|old| self.key_of(old));
+        let is_instead = self.statement.is_instead;
+        let key = row.old.as_ref().filter(|_| !is_instead).map(|old| self.key_of(old));
         if key.is_none_or(|key| self.keys.insert(key)) {
             (self.row, self.stage) = (row, FiringStage::Draw(0));
         }
@@ -280,6 +303,9 @@ impl FiringRun {
     /// The next thing to do; none: the stage has gone on. Errors: those of casts.
     fn next(&mut self, zone: &Zone) -> PlpgsqlResult<Option<FiringEffect>> {
         if self.stage == FiringStage::Row {
+            if self.waits && self.found.is_empty() {
+                return Ok(Some(FiringEffect::Hungry));
+            }
             return self.next_row(zone).map(|()| None);
         }
         Ok(self.next_effect())
@@ -390,13 +416,18 @@ impl FiringRun {
                 let sql = Arc::clone(&conflict.find);
                 Some(run(RoutineStatement { sql, parameters, types, rows_max: 1 }))
             }
-            FiringStage::Change => match self.row.old.is_some() || self.row.new.is_some() {
-                true => {
+            FiringStage::Change if self.row.old.is_none() && self.row.new.is_none() => {
+                self.stage = FiringStage::Row;
+                None
+            }
+            FiringStage::Change => match self.change() {
+                Some(change) => {
                     self.wait = FiringWait::Changed;
-                    Some(run(self.change()))
+                    Some(run(change))
                 }
-                false => {
-                    self.stage = FiringStage::Row;
+                None => {
+                    self.count += 1;
+                    self.row = FiringRow::default();
                     None
                 }
             },
@@ -404,23 +435,25 @@ impl FiringRun {
         }
     }
 
-    /// The statement that changes the row at hand.
-    fn change(&self) -> RoutineStatement {
+    /// The statement that changes the row at hand, or the query of what is given back of it; none: nothing is.
+    fn change(&self) -> Option<RoutineStatement> {
         let (types, key) = (self.statement.types(), self.statement.key());
         let (mut parameters, mut known) = (Vec::new(), Vec::new());
-        if let Some(new) = &self.row.new {
-            parameters.extend(new.iter().cloned());
+        let is_instead = self.statement.is_instead;
+        let given = self.row.new.as_ref().or(self.row.old.as_ref().filter(|_| is_instead));
+        if let Some(given) = given {
+            parameters.extend(given.iter().cloned());
             known.extend(types.iter().map(|of| Some(of.unmodified())));
         }
-        if let Some(old) = &self.row.old {
+        if let Some(old) = self.row.old.as_ref().filter(|_| !is_instead) {
             parameters.extend(key.iter().map(|place| old[*place].clone()));
             known.extend(key.iter().map(|place| Some(types[*place].unmodified())));
         }
         let sql = match (&self.statement.conflict, self.row_event()) {
             (Some(conflict), TriggerEvent::Update) => &conflict.change,
-            _ => &self.statement.change,
+            _ => self.statement.change.as_ref()?,
         };
-        RoutineStatement { sql: Arc::clone(sql), parameters, types: known, rows_max: usize::MAX }
+        Some(RoutineStatement { sql: Arc::clone(sql), parameters, types: known, rows_max: usize::MAX })
     }
 
     /// A trigger fires, or its condition is asked for first.
@@ -448,21 +481,43 @@ impl FiringRun {
 
     fn fire(&mut self, number: usize) -> FiringEffect {
         self.wait = FiringWait::Trigger;
-        let (event, trigger) = &self.statement.triggers[number];
-        FiringEffect::Fire(trigger.function.0.clone(), Box::new(self.call(*event, trigger)))
+        let statement = Arc::clone(&self.statement);
+        let (event, trigger) = &statement.triggers[number];
+        let names = [(true, &trigger.transitions.old), (false, &trigger.transitions.new)];
+        let names = names.into_iter().filter_map(|(is_old, name)| Some((is_old, name.clone()?)));
+        let tables: Vec<_> = names.map(|(is_old, name)| (name, self.transition(*event, is_old))).collect();
+        let tables = (!tables.is_empty()).then_some(TransitionTables { tables });
+        FiringEffect::Fire(trigger.function.0.clone(), Box::new(self.call(*event, trigger)), tables)
+    }
+
+    /// The rows that an event has changed.
+    fn transition(&mut self, event: TriggerEvent, is_old: bool) -> Arc<TransitionRows> {
+        let known = self.transitions.iter().find(|(of, old, _)| (*of, *old) == (event, is_old));
+        if let Some((.., rows)) = known {
+            return Arc::clone(rows);
+        }
+        let statement = &self.statement;
+        let is_of_event = |row: &&FiringRow| match (&statement.conflict, event) {
+            (None, _) => true,
+            (Some(_), event) => row.old.is_some() == (event == TriggerEvent::Update),
+        };
+        let rows = self.changed.iter().filter(is_of_event);
+        let rows = rows.filter_map(|row| if is_old { row.old.as_deref() } else { row.new.as_deref() });
+        let made = Arc::new(TransitionRows::new(statement.fields(), rows));
+        self.transitions.push((event, is_old, Arc::clone(&made)));
+        made
     }
 
     fn call(&self, event: TriggerEvent, trigger: &TriggerSchema) -> TriggerCall {
         let table = &self.statement.table;
         let row = |row: &Option<Vec<Value>>| row.clone().filter(|_| trigger.is_for_rows);
-        let columns = self.statement.columns.iter().map(|column| &table.columns[*column]);
         TriggerCall {
-            fields: columns.map(|column| (column.name.clone(), column.column_type)).collect(),
+            fields: self.statement.fields(),
             is_for_row: trigger.is_for_rows,
             new: row(&self.row.new),
             old: row(&self.row.old),
             name: trigger.name.clone(),
-            when: if trigger.is_before { "BEFORE" } else { "AFTER" },
+            when: trigger.timing.word(),
             operation: event.word(),
             relation: table.oid,
             table: messages::namespace::bare(&table.name).to_owned(),

@@ -12,6 +12,7 @@ pub mod catalog;
 mod changes;
 pub mod control;
 pub mod copy;
+mod copying;
 pub mod cursors;
 mod descriptions;
 pub mod doorkeeper;

@@ -4,6 +4,7 @@
 
 use crate::session::firing::FiringRun;
 use crate::sql::routine_call::RoutineCall;
+use crate::sql::transition_tables::TransitionTables;
 use messages::Timestamp;
 use plpgsql::machine::RoutineStatement;
 use plpgsql::{EffectOutcome, RoutineMachine};
@@ -77,6 +78,8 @@ pub(super) struct RoutineRun<S> {
     /// The statement that it is, or whose query waits for it.
     pub(super) outer: S,
     pub(super) caller: RoutineCaller,
+    /// What the function of a trigger reads under names of its own.
+    pub(super) transitions: Option<TransitionTables>,
     /// It is a function that is not volatile: its statements may change nothing.
     pub(super) only_reads: bool,
     pub(super) call: Option<Arc<RoutineCall>>,

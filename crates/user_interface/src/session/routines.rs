@@ -23,6 +23,7 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines::SessionNames;
 use crate::sql::statement_form::StatementForm;
+use crate::sql::transition_tables::TransitionTables;
 use crate::sql::utility::Utility;
 use messages::query::QueryRequest;
 use messages::session::SessionRequest;
@@ -86,6 +87,7 @@ impl Turn<'_> {
         runs.push(RoutineRun {
             outer,
             caller,
+            transitions: None,
             only_reads: false,
             call,
             machine,
@@ -99,14 +101,15 @@ impl Turn<'_> {
     }
 
     /// The function of a trigger begins.
-    fn trigger_begins(&mut self, function: &str, call: TriggerCall) {
+    fn trigger_begins(&mut self, function: &str, call: TriggerCall, transitions: Option<TransitionTables>) {
         let begun = self.check_depth().and_then(|()| self.trigger_machine(function, call));
         match begun {
             Ok((machine, only_reads)) => {
                 let plan = Plan::Program(relying_program(&Arc::default()));
                 let nothing = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
                 let machine = RunningMachine::Routine(machine);
-                self.push_run(nothing, RoutineCaller::Trigger, None, Some(machine)).only_reads = only_reads;
+                let run = self.push_run(nothing, RoutineCaller::Trigger, None, Some(machine));
+                (run.only_reads, run.transitions) = (only_reads, transitions);
                 self.session.routines.next = Some(EffectOutcome::Done);
             }
             Err(error) => {
@@ -170,7 +173,8 @@ impl Turn<'_> {
         self.session.routines.runs.push(run);
         let effect = match effect {
             FiringEffect::Effect(effect) => effect,
-            FiringEffect::Fire(function, call) => return self.trigger_begins(&function, *call),
+            FiringEffect::Hungry => return self.rows_wanted(),
+            FiringEffect::Fire(function, call, tables) => return self.trigger_begins(&function, *call, tables),
         };
         match effect {
             Effect::Run(statement) => {
@@ -197,6 +201,22 @@ impl Turn<'_> {
             Effect::Pause => self.pause_routine(EffectOutcome::Done),
             Effect::Done(rows) => self.routine_over(rows),
             Effect::Failed(error) => self.routine_failed(error),
+        }
+    }
+
+    /// The client is to copy rows for the statement that waits for them.
+    fn rows_wanted(&mut self) {
+        let Some(RoutineRun { outer, machine: Some(RunningMachine::Firing(run)), .. }) =
+            self.session.routines.runs.pop()
+        else {
+            return;
+        };
+        let mut outer = outer;
+        if let Some(firing) = outer.copy.as_mut().and_then(|copy| copy.firing.as_mut()) {
+            firing.run = Some(run);
+        }
+        if let Err(error) = self.copy_on(outer) {
+            self.fail(&error);
         }
     }
 
@@ -253,6 +273,9 @@ impl Turn<'_> {
 
     fn start_asked(&mut self, statement: &RoutineStatement) -> Result<()> {
         let language = self.asked_in();
+        let read = self.innermost().transitions.as_ref().map(|tables| tables.read_by(statement));
+        let read = read.transpose()?.flatten();
+        let statement = read.as_ref().unwrap_or(statement);
         let Some(prepared) = self.prepare(&statement.sql, language, statement.types.clone())? else {
             self.routine_goes_on(EffectOutcome::Answer(StatementAnswer::default()));
             return Ok(());
@@ -413,7 +436,12 @@ impl Turn<'_> {
             Cycle::Extended | Cycle::Idle => false,
         };
         let has_tries = session.routines.tries < ROUTINE_TRIES_MAX;
-        (outer.began && is_alone && session.block == Block::Implicit && !session.routines.told && has_tries)
+        (outer.copy.is_none()
+            && outer.began
+            && is_alone
+            && session.block == Block::Implicit
+            && !session.routines.told
+            && has_tries)
             .then_some(())
     }
 

@@ -6,9 +6,10 @@ use crate::counters::Uncounted;
 use crate::errors::SqlError;
 use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::locks::errands::SessionLocks;
-use crate::protocol::copy::{CopyColumn, Decoder, Options};
+use crate::protocol::copy::{CopyColumn, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{KnownPath, Overlay, OwnRow};
+use crate::session::copying::CopyIn;
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
 use crate::session::parts_progress::PartsProgress;
@@ -299,17 +300,6 @@ pub struct Supply {
     pub bytes: usize,
     /// The query has no more.
     pub last: bool,
-}
-
-/// COPY FROM STDIN under way.
-#[derive(Debug)]
-pub struct CopyIn {
-    /// What turns data into rows.
-    pub decoder: Decoder,
-    /// What takes the rows.
-    pub program: Arc<Program>,
-    /// The client has sent all its data.
-    pub ended: bool,
 }
 
 /// Why a statement is cancelled.

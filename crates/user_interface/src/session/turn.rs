@@ -378,6 +378,7 @@ impl Turn<'_> {
                 text,
                 described: before,
                 view_checks: &[],
+                with_view: None,
             };
             compile::compile(parsed, declared, &context, described)
         })

@@ -72,6 +72,8 @@ impl Planner<'_> {
             AlterTableOperation::DisableRowLevelSecurity => "DISABLE ROW SECURITY",
             AlterTableOperation::ForceRowLevelSecurity => "FORCE ROW SECURITY",
             AlterTableOperation::NoForceRowLevelSecurity => "NO FORCE ROW SECURITY",
+            AlterTableOperation::EnableTrigger { .. } => "ENABLE TRIGGER",
+            AlterTableOperation::DisableTrigger { .. } => "DISABLE TRIGGER",
             other => return Err(SqlError::unsupported(format!("ALTER {} {other}", view.kind().word().to_uppercase()))),
         };
         let message = format!("ALTER action {action} cannot be performed on relation \"{name}\"");

@@ -13,6 +13,7 @@ use crate::sql::function_calls::calls_routines;
 use crate::sql::gathering;
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
+use crate::sql::instead::{self, ViewTables};
 use crate::sql::local_times;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::modify::Modification;
@@ -127,6 +128,8 @@ fn of_tree(
     };
     let view_checks = expanded.as_mut().map(|known| std::mem::take(&mut known.checks)).unwrap_or_default();
     let context = &Context { view_checks: &view_checks, ..*context };
+    let tables = ViewTables::of(expanded.as_ref(), statement, context);
+    let of_view = tables.as_ref().map(|tables| tables.within(context));
     if parsed.into.as_ref().is_some_and(|into| into.keeps_query()) {
         local_times::refuse(statement, "a view", context.facts.settings.zone())?;
     }
@@ -144,7 +147,7 @@ fn of_tree(
         }
         None => match of_routine(&whole, declared, context)? {
             Some(prepared) => prepared,
-            None => of_rows(&whole, query, declared, context, described)?,
+            None => of_rows(&whole, query, declared, of_view.as_ref().unwrap_or(context), described)?,
         },
     };
     if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
@@ -265,6 +268,7 @@ fn of_rows(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     let mut bare = of_sql(whole, expanded, declared, context, described)?;
+    instead::read_view(&mut bare, context)?;
     policies::try_first(&mut bare, whole.statement, context, described)?;
     let prepared = firing_plans::of_triggers(bare, whole.parsed, whole.statement, declared, context)?;
     row_guards::check_triggers(&prepared, whole.statement, whole.is_expanded, context)?;

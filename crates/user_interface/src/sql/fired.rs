@@ -17,7 +17,7 @@ use crate::sql::types::Stop;
 use crate::sql::visits::visit_expressions;
 use messages::namespace;
 use messages::program::ConflictKey;
-use messages::schema::{IndexKey, IndexKeyPart, TableSchema, TriggerEvent, TriggerSchema};
+use messages::schema::{IndexKey, IndexKeyPart, TableSchema, TriggerEvent, TriggerSchema, TriggerTiming};
 use sqlparser::ast::{self, Expr};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// The queries that find the rows of an INSERT, and the columns that are still to be drawn for each, with what draws them.
 type InsertedRows = (Vec<Arc<str>>, Vec<(usize, Arc<str>)>);
+
+const RETURNING: &str = " RETURNING ";
 
 /// The triggers of a table that an event fires. `changed`: the columns that an UPDATE names.
 fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Result<Vec<(TriggerEvent, TriggerSchema)>> {
@@ -39,6 +41,11 @@ fn fired(table: &TableSchema, event: TriggerEvent, changed: &[usize]) -> Result<
         Ok((event, TriggerSchema { condition: condition.transpose()?, ..known.clone() }))
     };
     table.triggers.iter().filter(fires).map(one).collect()
+}
+
+/// Whether triggers take the place of what a statement does to rows of a view.
+fn is_instead(triggers: &[(TriggerEvent, TriggerSchema)]) -> bool {
+    triggers.iter().any(|(_, trigger)| trigger.timing == TriggerTiming::InsteadOf)
 }
 
 fn live(table: &TableSchema) -> Vec<usize> {
@@ -76,7 +83,7 @@ fn returning(list: Option<&[ast::SelectItem]>, has_others: bool) -> Result<Strin
         }
     }
     let items: Vec<String> = list.iter().map(ToString::to_string).collect();
-    Ok(format!(" RETURNING {}", items.join(", ")))
+    Ok(format!("{RETURNING}{}", items.join(", ")))
 }
 
 /// `a = $4 AND b = $5`, for parameters behind so many.
@@ -127,13 +134,29 @@ impl Compiler<'_> {
             None => &[],
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
         };
+        let is_instead = is_instead(&triggers);
+        let locks = locks && !is_instead;
         let sources = vec![source(&outputs, &update.table.relation, others, update.selection.as_ref(), locks)];
         let returned = returning(update.returning.as_deref(), !others.is_empty())?;
-        let change = update_of_row(table, alias, &columns, &returned);
-        let again = Some(row_again(table, &columns));
-        let (schema, event) = (self.schema_of(table), TriggerEvent::Update);
-        let (table, draws, conflict) = (Arc::clone(table), Vec::new(), None);
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
+        let change = match is_instead {
+            true => given_back(table, alias, &columns, &returned),
+            false => Some(update_of_row(table, alias, &columns, &returned)),
+        };
+        let again = (!is_instead).then(|| row_again(table, &columns));
+        let schema = self.schema_of(table);
+        Ok(Some(FiringStatement {
+            event: TriggerEvent::Update,
+            table: Arc::clone(table),
+            schema,
+            is_instead,
+            columns,
+            sources,
+            draws: Vec::new(),
+            change,
+            again,
+            conflict: None,
+            triggers,
+        }))
     }
 
     /// All columns as they are, then as they are to become, as expressions.
@@ -171,18 +194,30 @@ impl Compiler<'_> {
         let outputs: Vec<String> =
             columns.iter().map(|column| format!("{}.{}", names::quote(alias), quoted(table, *column))).collect();
         let others = delete.using.as_deref().unwrap_or(&[]);
+        let is_instead = is_instead(&triggers);
+        let locks = locks && !is_instead;
         let sources = vec![source(&outputs, &target.relation, others, delete.selection.as_ref(), locks)];
-        let change = format!(
-            "DELETE FROM {} AS {} WHERE {}{}",
-            names::quote(&table.name),
-            names::quote(alias),
-            is_key(table, 0),
-            returning(delete.returning.as_deref(), !others.is_empty())?
-        );
-        let again = Some(row_again(table, &columns));
-        let (schema, event) = (self.schema_of(table), TriggerEvent::Delete);
-        let (table, draws, change, conflict) = (Arc::clone(table), Vec::new(), change.into(), None);
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
+        let returned = returning(delete.returning.as_deref(), !others.is_empty())?;
+        let (name, called) = (names::quote(&table.name), names::quote(alias));
+        let change = match is_instead {
+            true => given_back(table, alias, &columns, &returned),
+            false => Some(format!("DELETE FROM {name} AS {called} WHERE {}{returned}", is_key(table, 0)).into()),
+        };
+        let again = (!is_instead).then(|| row_again(table, &columns));
+        let schema = self.schema_of(table);
+        Ok(Some(FiringStatement {
+            event: TriggerEvent::Delete,
+            table: Arc::clone(table),
+            schema,
+            is_instead,
+            columns,
+            sources,
+            draws: Vec::new(),
+            change,
+            again,
+            conflict: None,
+            triggers,
+        }))
     }
 
     /// INSERT, which has so many parameters, and whose query has so many columns if it was described; `None`: it fires nothing.
@@ -234,19 +269,53 @@ impl Compiler<'_> {
         }
         let targets = insert_targets(insert, table, described)?;
         let (sources, draws) = self.inserted_rows(insert.source.as_deref(), table, &columns, &targets)?;
-        let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
-        let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
-        let change = format!(
-            "INSERT INTO {} AS {} ({}) OVERRIDING SYSTEM VALUE VALUES ({}){kept}{returned}",
-            names::quote(&table.name),
-            names::quote(&alias),
-            named.join(", "),
-            values.join(", "),
-        );
-        let (schema, event) = (self.schema_of(table), TriggerEvent::Insert);
+        let is_instead = is_instead(&triggers);
+        let change = match is_instead {
+            true => given_back(table, &alias, &columns, &returned),
+            false => Some(insert_of_row(table, &alias, &columns, &format!("{kept}{returned}"))),
+        };
+        let schema = self.schema_of(table);
         let again = conflict.as_ref().map(|_| row_again(table, &columns));
-        let (table, change) = (Arc::clone(table), change.into());
-        Ok(Some(FiringStatement { event, table, schema, columns, sources, draws, change, again, conflict, triggers }))
+        Ok(Some(FiringStatement {
+            event: TriggerEvent::Insert,
+            table: Arc::clone(table),
+            schema,
+            is_instead,
+            columns,
+            sources,
+            draws,
+            change,
+            again,
+            conflict,
+            triggers,
+        }))
+    }
+
+    /// COPY FROM, whose data has values for these columns; `None`: it fires nothing.
+    pub fn firing_copy(&mut self, table: &Arc<TableSchema>, targets: &[usize]) -> Result<Option<FiringStatement>> {
+        let triggers = fired(table, TriggerEvent::Insert, &[])?;
+        let is_instead = is_instead(&triggers);
+        if triggers.is_empty() || (table.view.is_some() && !is_instead) {
+            return Ok(None);
+        }
+        self.check_not_held(table)?;
+        let columns = live(table);
+        let computed = columns.iter().enumerate();
+        let computed = computed.filter(|(_, column)| !targets.contains(column) && has_default(table, **column));
+        let draws = computed.map(|(place, column)| (place, format!("SELECT {}", default(table, *column)).into()));
+        Ok(Some(FiringStatement {
+            event: TriggerEvent::Insert,
+            table: Arc::clone(table),
+            schema: self.schema_of(table),
+            is_instead,
+            draws: draws.collect(),
+            change: (!is_instead).then(|| insert_of_row(table, namespace::bare(&table.name), &columns, "")),
+            columns,
+            sources: Vec::new(),
+            again: None,
+            conflict: None,
+            triggers,
+        }))
     }
 
     /// The columns of the key that ON CONFLICT DO UPDATE names. Errors: 0A000 for one that is not of columns alone.
@@ -322,6 +391,10 @@ fn draws_of(table: &TableSchema, column: usize) -> bool {
     default.is_some_and(|default| parse::expression(default).is_ok_and(|parsed| sequences::draws(&parsed)))
 }
 
+fn has_default(table: &TableSchema, column: usize) -> bool {
+    table.columns[column].default.is_some()
+}
+
 /// The default of a column, as an expression.
 fn default(table: &TableSchema, column: usize) -> String {
     table.columns[column].default.as_ref().map_or_else(|| "NULL".to_owned(), |default| format!("({default})"))
@@ -365,6 +438,15 @@ fn insert_targets(insert: &ast::Insert, table: &TableSchema, described: usize) -
     Ok(targets)
 }
 
+/// The statement that inserts one row: parameters are its columns.
+fn insert_of_row(table: &TableSchema, alias: &str, columns: &[usize], rest: &str) -> Arc<str> {
+    let named: Vec<String> = columns.iter().map(|column| quoted(table, *column)).collect();
+    let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+    let (name, alias) = (names::quote(&table.name), names::quote(alias));
+    let (named, values) = (named.join(", "), values.join(", "));
+    format!("INSERT INTO {name} AS {alias} ({named}) OVERRIDING SYSTEM VALUE VALUES ({values}){rest}").into()
+}
+
 /// The statement that changes one row: parameters are its columns, and then those of its key as it was.
 fn update_of_row(table: &TableSchema, alias: &str, columns: &[usize], returning: &str) -> Arc<str> {
     let sets = columns.iter().enumerate();
@@ -372,6 +454,15 @@ fn update_of_row(table: &TableSchema, alias: &str, columns: &[usize], returning:
         sets.map(|(place, column)| format!("{} = ${}", quoted(table, *column), place + 1)).collect();
     let (name, alias, sets) = (names::quote(&table.name), names::quote(alias), sets.join(", "));
     format!("UPDATE {name} AS {alias} SET {sets} WHERE {}{returning}", is_key(table, columns.len())).into()
+}
+
+/// The query of what a statement on a view gives back of a row, whose values are its parameters; none: nothing.
+fn given_back(table: &TableSchema, alias: &str, columns: &[usize], returning: &str) -> Option<Arc<str>> {
+    let items = returning.strip_prefix(RETURNING)?;
+    let cells = columns.iter().enumerate();
+    let cells = cells.map(|(place, column)| format!("${} AS {}", place + 1, quoted(table, *column)));
+    let cells = cells.collect::<Vec<_>>().join(", ");
+    Some(format!("SELECT {items} FROM (SELECT {cells}) AS {}", names::quote(alias)).into())
 }
 
 /// The query of a row by its key.

@@ -12,7 +12,9 @@ use crate::sql::names;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ForeignKeyReference, Program};
-use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema, TriggerEvent};
+use messages::schema::{
+    Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema, TriggerEvent, TriggerSchema, TriggerTiming,
+};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
 use std::sync::Arc;
@@ -232,8 +234,12 @@ fn check_generated(table: &TableSchema, columns: &[usize], on_update: OnChange, 
 
 /// 0A000 for triggers that would have to fire for what foreign keys do to the rows of their table, or that would see rows without their generated columns.
 pub(super) fn check_triggers(table: &TableSchema) -> Result<()> {
-    if !table.generated.is_empty() && table.triggers.iter().any(|known| known.is_for_rows && !known.is_before) {
-        return Err(SqlError::unsupported("a trigger AFTER each row on a table with generated columns"));
+    let sees = |known: &TriggerSchema| {
+        known.timing == TriggerTiming::After && (known.is_for_rows || !known.transitions.is_empty())
+    };
+    if !table.generated.is_empty() && table.triggers.iter().any(sees) {
+        let feature = "a trigger AFTER each row, or with transition tables, on a table with generated columns";
+        return Err(SqlError::unsupported(feature));
     }
     let fires = |event| table.triggers.iter().any(|known| known.events.has(event));
     let is_changed = |action: OnChange| !matches!(action, OnChange::NoAction | OnChange::Restrict);

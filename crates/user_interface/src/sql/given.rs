@@ -27,4 +27,6 @@ pub struct Context<'a> {
     pub described: &'a [QueryDescription],
     /// What views ask of the rows that it writes.
     pub view_checks: &'a [ViewCheck],
+    /// The catalog that has the view whose triggers take the place of what the statement does: the others have a table in its place.
+    pub with_view: Option<&'a Catalog>,
 }

@@ -200,6 +200,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     drop_function_costs(&mut tokens);
     let overriding = take_overriding(&mut tokens);
     check_no_overriding(&tokens)?;
+    trigger_syntax::check_referencing(&tokens)?;
     trigger_syntax::arguments_as_names(&mut tokens);
     conflict_syntax::as_names(text, &mut tokens);
     table_syntax::as_selections(text, &mut tokens)?;

@@ -9,7 +9,7 @@ use crate::sql::parse;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::Stop;
 use crate::sql::visits::{visit_expressions, visit_expressions_mut};
-use messages::schema::{Catalog, TableSchema, TriggerSchema};
+use messages::schema::{Catalog, TableSchema, TriggerSchema, TriggerTiming};
 use sqlparser::ast::{self, Expr, Ident};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn check_part(part: &Expr, trigger: &TriggerSchema, table: &TableSchema, catalog
         None => !table.generated.is_empty(),
     };
     match (is_generated, row) {
-        (true, TriggerRow::New) if trigger.is_before => {
+        (true, TriggerRow::New) if trigger.timing == TriggerTiming::Before => {
             Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns"))
         }
         (true, _) => Err(SqlError::unsupported("a generated column in WHEN of a trigger")),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each argument becomes a name in quotes, which the parser takes for that of a type. The statement stays a tree of the parser's.
 
-use crate::errors::{Result, SqlError};
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::words::is;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -28,6 +28,25 @@ pub(super) fn arguments_as_names(tokens: &mut [TokenWithSpan]) {
         let keyword = sqlparser::keywords::Keyword::NoKeyword;
         token.token = Token::Word(Word { value, quote_style: Some('"'), keyword });
     }
+}
+
+/// Errors: 0A000 for a name of a row in REFERENCING.
+pub(super) fn check_referencing(tokens: &[TokenWithSpan]) -> Result<()> {
+    let begins = is(tokens.first(), "create") && (1..4).any(|place| is(tokens.get(place), "trigger"));
+    let Some(place) = tokens.iter().position(|token| is(Some(token), "referencing")).filter(|_| begins) else {
+        return Ok(());
+    };
+    let mut rest = &tokens[place + 1..];
+    while is(rest.first(), "old") || is(rest.first(), "new") {
+        if is(rest.get(1), "row") {
+            let message = "ROW variable naming in the REFERENCING clause is not supported";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
+        }
+        let length = if is(rest.get(2), "as") { 4 } else { 3 };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// What an argument says. Errors: 42601 for what is none.

@@ -12,7 +12,8 @@ use crate::sql::trigger_syntax;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::schema::{
-    CatalogEntry, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TriggerEvents, TriggerSchema,
+    CatalogEntry, ProcedureSchema, RoutineResult, TableSchema, TableSchemaKind, TransitionNames, TriggerEvents,
+    TriggerSchema, TriggerTiming,
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -25,8 +26,12 @@ impl Planner<'_> {
     /// CREATE TRIGGER. Errors: 42710 for a name that is taken, 42P17 for what is no function of triggers, 0A000.
     pub(super) fn create_trigger(&mut self, create: &ast::CreateTrigger) -> Result<()> {
         let name = names::own_relation(&create.table_name)?;
-        let table = self.table(&name)?;
-        self.check_has_triggers(&table)?;
+        let view = self.catalog.tables.get(&name).map(|known| Arc::clone(&known.table));
+        let table = match view.filter(|known| known.kind() == TableSchemaKind::View) {
+            Some(view) => view,
+            None => self.table(&name)?,
+        };
+        self.check_has_triggers(create, &table)?;
         refuse_unbuilt(create)?;
         let made = self.trigger(create, &table)?;
         let mut changed = TableSchema::clone(&table);
@@ -51,29 +56,42 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn check_has_triggers(&self, table: &TableSchema) -> Result<()> {
-        match table.kind() {
-            TableSchemaKind::Table if self.standing.on_table(table).contain(Privileges::TRIGGER) => Ok(()),
-            TableSchemaKind::Table => Err(denied_for("table", &table.name)),
-            TableSchemaKind::View => Err(SqlError::unsupported("a trigger on a view")),
+    /// Errors: 42809 for a relation that cannot have such triggers, 42501.
+    fn check_has_triggers(&self, create: &ast::CreateTrigger, table: &TableSchema) -> Result<()> {
+        let kind = table.kind();
+        let refused = match kind {
+            TableSchemaKind::Table if timing(create) == TriggerTiming::InsteadOf => {
+                Some("Tables cannot have INSTEAD OF triggers.")
+            }
+            TableSchemaKind::View if timing(create) != TriggerTiming::InsteadOf && is_for_rows(create) => {
+                Some("Views cannot have row-level BEFORE or AFTER triggers.")
+            }
+            TableSchemaKind::View if create.events.contains(&ast::TriggerEvent::Truncate) => {
+                Some("Views cannot have TRUNCATE triggers.")
+            }
+            TableSchemaKind::Table | TableSchemaKind::View => None,
             _ => {
                 let message = format!("relation \"{}\" cannot have triggers", table.name);
-                Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message))
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
             }
+        };
+        match refused {
+            Some(detail) => Err(is_a(table, detail)),
+            None if self.standing.on_table(table).contain(Privileges::TRIGGER) => Ok(()),
+            None => Err(denied_for(kind.word(), &table.name)),
         }
     }
 
     fn trigger(&mut self, create: &ast::CreateTrigger, table: &TableSchema) -> Result<TriggerSchema> {
         let (events, columns) = events(create, table)?;
-        let is_for_rows = matches!(
-            create.trigger_object,
-            Some(
-                ast::TriggerObjectKind::For(ast::TriggerObject::Row)
-                    | ast::TriggerObjectKind::ForEach(ast::TriggerObject::Row)
-            )
-        );
+        let is_for_rows = is_for_rows(create);
         if is_for_rows && events.truncate {
             return Err(SqlError::unsupported("TRUNCATE FOR EACH ROW triggers"));
+        }
+        check_instead(create, &columns)?;
+        let transitions = transition_names(create, table, events, &columns)?;
+        if events.truncate {
+            return Err(SqlError::unsupported("a trigger for TRUNCATE"));
         }
         let Some(body) = &create.exec_body else { return Err(SqlError::unsupported("a trigger without a function")) };
         let arguments = body.func_desc.args.as_deref().unwrap_or(&[]).iter().map(trigger_syntax::argument);
@@ -81,13 +99,14 @@ impl Planner<'_> {
             name: names::own_relation(&create.name)?,
             oid: 0,
             function: self.trigger_function(&body.func_desc.name)?,
-            is_before: create.period == Some(ast::TriggerPeriod::Before),
+            timing: timing(create),
             is_for_rows,
             events,
             columns,
             condition: create.condition.as_ref().map(trigger_conditions::kept),
             arguments: arguments.collect::<Result<_>>()?,
             is_enabled: true,
+            transitions,
         };
         if let Some(condition) = &create.condition {
             self.rely_on_types(condition);
@@ -186,8 +205,9 @@ impl Planner<'_> {
             return Ok(());
         }
         let what = format!("function {}()", known.name);
-        let named =
-            |(table, trigger): &(Arc<TableSchema>, String)| format!("trigger {trigger} on table {}", table.name);
+        let named = |(table, trigger): &(Arc<TableSchema>, String)| {
+            format!("trigger {trigger} on {} {}", table.kind().word(), table.name)
+        };
         if !cascade {
             let lines: Vec<String> = calling.iter().map(|one| format!("{} depends on {what}", named(one))).collect();
             return Err(SqlError::needed(what, lines.join("\n")));
@@ -195,8 +215,8 @@ impl Planner<'_> {
         let told: Vec<String> = calling.iter().map(|one| format!("drop cascades to {}", named(one))).collect();
         self.tell_cascades(&told);
         for (table, trigger) in calling {
-            let table = self.table(&table.name)?;
-            let mut changed = TableSchema::clone(&table);
+            let known = self.catalog.tables.get(&table.name).map(|known| Arc::clone(&known.table));
+            let mut changed = TableSchema::clone(&known.unwrap_or(table));
             changed.triggers.retain(|other| other.name != trigger);
             self.write_table(changed);
         }
@@ -238,18 +258,105 @@ pub(super) fn check_type_is_free(table: &TableSchema, column: usize) -> Result<(
     }
 }
 
+fn timing(create: &ast::CreateTrigger) -> TriggerTiming {
+    match create.period {
+        Some(ast::TriggerPeriod::Before) => TriggerTiming::Before,
+        Some(ast::TriggerPeriod::InsteadOf) => TriggerTiming::InsteadOf,
+        _ => TriggerTiming::After,
+    }
+}
+
+fn is_for_rows(create: &ast::CreateTrigger) -> bool {
+    matches!(
+        create.trigger_object,
+        Some(
+            ast::TriggerObjectKind::For(ast::TriggerObject::Row)
+                | ast::TriggerObjectKind::ForEach(ast::TriggerObject::Row)
+        )
+    )
+}
+
+/// 42809: what a relation is, and what it cannot have for that.
+fn is_a(table: &TableSchema, detail: &str) -> Box<SqlError> {
+    let message = format!("\"{}\" is a {}", namespace::bare(&table.name), table.kind().word());
+    SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_detail(detail)
+}
+
+/// Errors: 0A000 for what an INSTEAD OF trigger cannot be.
+fn check_instead(create: &ast::CreateTrigger, columns: &[usize]) -> Result<()> {
+    let refused = match () {
+        () if timing(create) != TriggerTiming::InsteadOf => return Ok(()),
+        () if !is_for_rows(create) => "INSTEAD OF triggers must be FOR EACH ROW",
+        () if create.condition.is_some() => "INSTEAD OF triggers cannot have WHEN conditions",
+        () if !columns.is_empty() => "INSTEAD OF triggers cannot have column lists",
+        () => return Ok(()),
+    };
+    Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, refused))
+}
+
+/// Names of transition tables. Errors: 42809 on a view, 42P17 and 0A000 for triggers that cannot have any.
+fn transition_names(
+    create: &ast::CreateTrigger,
+    table: &TableSchema,
+    events: TriggerEvents,
+    columns: &[usize],
+) -> Result<TransitionNames> {
+    let mut found = TransitionNames::default();
+    if create.referencing.is_empty() {
+        return Ok(found);
+    }
+    if table.kind() == TableSchemaKind::View {
+        return Err(is_a(table, "Triggers on views cannot have transition tables."));
+    }
+    if timing(create) != TriggerTiming::After {
+        return invalid("transition table name can only be specified for an AFTER trigger");
+    }
+    if events.truncate {
+        let message = "TRUNCATE triggers with transition tables are not supported";
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    let several = [events.insert, events.update, events.delete].into_iter().filter(|is| *is).count() > 1;
+    let refused = match () {
+        () if several => Some("transition tables cannot be specified for triggers with more than one event"),
+        () if !columns.is_empty() => Some("transition tables cannot be specified for triggers with column lists"),
+        () => None,
+    };
+    if let Some(message) = refused {
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    for referencing in &create.referencing {
+        let name = names::own_relation(&referencing.transition_relation_name)?;
+        let (slot, wrong, twice) = match referencing.refer_type {
+            ast::TriggerReferencingType::NewTable => (
+                &mut found.new,
+                events.delete.then_some("NEW TABLE can only be specified for an INSERT or UPDATE trigger"),
+                "NEW TABLE cannot be specified multiple times",
+            ),
+            ast::TriggerReferencingType::OldTable => (
+                &mut found.old,
+                events.insert.then_some("OLD TABLE can only be specified for a DELETE or UPDATE trigger"),
+                "OLD TABLE cannot be specified multiple times",
+            ),
+        };
+        if let Some(wrong) = wrong {
+            return invalid(wrong);
+        }
+        if slot.replace(name).is_some() {
+            return invalid(twice);
+        }
+    }
+    if found.old.is_some() && found.old == found.new {
+        return invalid("OLD TABLE name and NEW TABLE name cannot be the same");
+    }
+    Ok(found)
+}
+
 /// What is not kept, by its name.
 fn refuse_unbuilt(create: &ast::CreateTrigger) -> Result<()> {
     let refused = if create.is_constraint {
         "CREATE CONSTRAINT TRIGGER"
     } else if create.temporary || create.or_alter || create.statements.is_some() {
         "this form of CREATE TRIGGER"
-    } else if create.period == Some(ast::TriggerPeriod::InsteadOf) {
-        "INSTEAD OF"
-    } else if create.events.contains(&ast::TriggerEvent::Truncate) {
-        "a trigger for TRUNCATE"
-    } else if !create.referencing.is_empty() {
-        "REFERENCING of a trigger"
     } else if create.characteristics.is_some() || create.referenced_table_name.is_some() {
         "a trigger that is put off"
     } else {

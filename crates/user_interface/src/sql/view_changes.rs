@@ -16,7 +16,7 @@ use crate::sql::shown_columns::{Beside, Renaming, ShownColumn, column_of};
 use crate::sql::view_checks::ViewCheck;
 use crate::sql::views::{Expansion, query_of, view_named};
 use messages::namespace;
-use messages::schema::{Catalog, TableSchema, TableSchemaKind, VersionedTable, ViewCheckOption};
+use messages::schema::{Catalog, TableSchema, TableSchemaKind, TriggerEvent, VersionedTable, ViewCheckOption};
 use sql_syntax::TooDeep;
 use sql_syntax::limits::DEPTH_MAX;
 use sqlparser::ast::{self, Expr, Ident, ObjectName, SelectItem, TableAlias, TableFactor};
@@ -34,13 +34,15 @@ struct ShownTable {
 /// What is done to rows of a view, as errors name it.
 struct RefusedChange {
     verb: &'static str,
-    event: &'static str,
+    event: TriggerEvent,
     act: &'static str,
 }
 
-const INSERTION: RefusedChange = RefusedChange { verb: "insert into", event: "INSERT", act: "inserting into" };
-const UPDATE: RefusedChange = RefusedChange { verb: "update", event: "UPDATE", act: "updating" };
-const DELETION: RefusedChange = RefusedChange { verb: "delete from", event: "DELETE", act: "deleting from" };
+const INSERTION: RefusedChange =
+    RefusedChange { verb: "insert into", event: TriggerEvent::Insert, act: "inserting into" };
+const UPDATE: RefusedChange = RefusedChange { verb: "update", event: TriggerEvent::Update, act: "updating" };
+const DELETION: RefusedChange =
+    RefusedChange { verb: "delete from", event: TriggerEvent::Delete, act: "deleting from" };
 
 /// What the query of a view shows. The error is why its rows cannot be changed, as PostgreSQL says it.
 fn shown_by(
@@ -222,7 +224,7 @@ fn target_view<'c>(statement: &ast::Statement, catalog: &'c Catalog) -> Option<(
 }
 
 impl Expansion<'_> {
-    /// Has a statement that changes rows of a view change those of the table that it shows. Errors: 55000 for a view whose rows cannot be changed, 0A000 for a column
+    /// Has a statement that changes rows of a view change those of the table that it shows, unless triggers take the place of that. Errors: 55000 for a view whose rows cannot be changed, 0A000 for a column
     /// that cannot be, 42703, 54000, 54001.
     pub(super) fn onto_table(&mut self, statement: &mut ast::Statement) -> Result<()> {
         let mut conditions: Vec<Expr> = Vec::new();
@@ -232,6 +234,10 @@ impl Expansion<'_> {
         while let Some((view, change)) = target_view(statement, self.catalog) {
             let view = Arc::clone(&view.table);
             self.rely(&view.name);
+            if view.triggers.iter().any(|trigger| trigger.is_instead_of(change.event)) {
+                self.instead = Some(view);
+                break;
+            }
             let (query, levels) = query_of(&view)?;
             local_times::refuse(&query, "a view", self.reader.zone)?;
             all_levels += levels;
@@ -319,7 +325,7 @@ impl Expansion<'_> {
 
 /// Errors: 55000.
 fn not_changed(view: &TableSchema, change: &RefusedChange, why: &str) -> Box<SqlError> {
-    let RefusedChange { verb, event, act } = change;
+    let (RefusedChange { verb, act, .. }, event) = (change, change.event.word());
     let message = format!("cannot {verb} view \"{}\"", namespace::bare(&view.name));
     SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(why).with_hint(format!(
         "To enable {act} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {event} DO INSTEAD rule."

@@ -40,6 +40,8 @@ pub struct Expanded {
     pub guards: bool,
     /// What views ask of the rows that it writes, from the table outwards.
     pub checks: Vec<ViewCheck>,
+    /// The view whose triggers take the place of what it does to rows.
+    pub instead: Option<Arc<TableSchema>>,
 }
 
 /// The condition of a policy, in which the same was done.
@@ -81,10 +83,10 @@ pub fn expand(
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);
     }
-    let Expansion { relied, denied, guards, checks, .. } = expansion;
+    let Expansion { relied, denied, guards, checks, instead, .. } = expansion;
     let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
     let committed = committed(&relied, catalog);
-    Ok(Some(Expanded { statement, relied, committed, denied, guards: guards > 0, checks }))
+    Ok(Some(Expanded { statement, relied, committed, denied, guards: guards > 0, checks, instead }))
 }
 
 /// Does the same in a condition of a table's policies, of a statement in which policies hold back at so many places by now. Errors: those of [`expand`].
@@ -228,6 +230,8 @@ pub(super) struct Expansion<'a> {
     pub(super) guards: usize,
     /// See [`Expanded::checks`].
     pub(super) checks: Vec<ViewCheck>,
+    /// See [`Expanded::instead`].
+    pub(super) instead: Option<Arc<TableSchema>>,
     /// What roles may do, as far as it was asked.
     pub(super) standings: BTreeMap<u32, Arc<Standing>>,
 }
@@ -298,6 +302,7 @@ impl<'a> Expansion<'a> {
             open_policies: Vec::new(),
             guards: 0,
             checks: Vec::new(),
+            instead: None,
             standings: BTreeMap::new(),
         }
     }
