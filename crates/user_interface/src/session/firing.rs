@@ -389,7 +389,7 @@ impl FiringRun {
                     Some(number) => Some(self.consider(*number)),
                     None => {
                         let may_be_there = self.statement.conflict.is_some() && self.row.new.is_some();
-                        let is_disturbed = self.writes.0 != self.writes.1;
+                        let is_disturbed = self.writes.0 != self.writes.1 && self.statement.again.is_some();
                         self.stage = match self.row.old {
                             Some(_) if is_disturbed => FiringStage::Again,
                             None if may_be_there => FiringStage::Conflict,
