@@ -46,6 +46,7 @@ SELECT what FROM seen ORDER BY n;
 DELETE FROM seen;
 UPDATE contacts SET mail = upper(mail) WHERE id = 1;
 UPDATE contacts SET name = 'anna', mail = DEFAULT WHERE id = 11;
+--! any order
 UPDATE contacts SET mail = mail || 'x' WHERE id > 1 AND mail <> 'kept' RETURNING *;
 UPDATE contacts c SET mail = s.v FROM (VALUES (1, 'joined'), (3, 'third')) s (id, v) WHERE s.id = c.id;
 UPDATE contacts SET id = 100 WHERE id = 1 RETURNING id, name, mail;
@@ -91,7 +92,9 @@ INSERT INTO outer_contacts (name, number) VALUES ('outer', 31);
 SELECT * FROM people WHERE id >= 30 ORDER BY id;
 CREATE VIEW outer_mails AS SELECT id AS number, mail FROM contacts WHERE id > 1;
 CREATE VIEW of_contacts AS SELECT id AS number, mail, name FROM contacts WHERE id < 5;
+--! any order
 UPDATE of_contacts SET mail = mail || '?' RETURNING *;
+--! any order
 DELETE FROM of_contacts WHERE mail LIKE 'mail%' RETURNING number;
 DELETE FROM outer_mails;
 SELECT * FROM contacts ORDER BY id, mail;
@@ -102,6 +105,7 @@ SELECT table_name::text, is_updatable::text, is_insertable_into::text, is_trigge
 SELECT relname::text, relhastriggers, pg_relation_is_updatable(oid, true), pg_relation_is_updatable(oid, false), pg_column_is_updatable(oid, 1::smallint, true), pg_column_is_updatable(oid, 1::smallint, false) FROM pg_class WHERE relname IN ('contacts', 'counts', 'simple', 'people') ORDER BY 1;
 SELECT pg_relation_is_updatable(0, true), pg_column_is_updatable('simple'::regclass, 9::smallint, true);
 ALTER TABLE contacts DISABLE TRIGGER instead;
+--! unsupported
 ALTER VIEW contacts DISABLE TRIGGER instead;
 CREATE OR REPLACE VIEW counts AS SELECT p.name, count(m.mail) AS mails, 1 AS one FROM people p LEFT JOIN mails m ON m.person = p.id GROUP BY p.name;
 UPDATE counts SET mails = mails + 1 WHERE name = 'ann' RETURNING *;
