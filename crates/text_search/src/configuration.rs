@@ -84,7 +84,8 @@ impl SearchConfiguration {
         SearchVector::of_document(self.words(text, &mut 0))
     }
 
-    /// The vector of texts that are no neighbours: no phrase goes from one to the next. Errors: 54000 if it is too long.
+    /// The vector of texts that are no neighbours: no phrase goes from one to the next. Errors: 54000 if it is too
+    /// long.
     pub fn vector_of_texts<'a>(self, texts: impl Iterator<Item = &'a str>) -> Result<SearchVector, TextSearchError> {
         let mut words = Vec::new();
         let mut place = 0;

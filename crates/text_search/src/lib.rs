@@ -1,8 +1,10 @@
 //! Full text search as PostgreSQL 15 has it. It knows no table, no session and no value.
 //!
-//! Invariant: what it answers is what PostgreSQL 15 answers in a database of locale C; where that has a bound, this has it.
+//! Invariant: what it answers is what PostgreSQL 15 answers in a database of locale C; where that has a bound, this
+//! has it.
 //!
-//! In reading order: [`tokens`] takes a text apart, [`configuration`] makes lexemes of tokens, [`vector`] and [`query`] are the two
+//! In reading order: [`tokens`] takes a text apart, [`configuration`] makes lexemes of tokens, [`vector`] and
+//! [`query`] are the two
 //! types, `matching` lets one look for the other, [`rank`] and [`headline`] tell how well and where.
 
 pub mod binary;

@@ -1,6 +1,7 @@
 //! Bytes whose order is that of vectors, or of queries.
 //!
-//! Invariant: two values have the same bytes exactly if they are equal; of a query the weights and stars of words are not kept.
+//! Invariant: two values have the same bytes exactly if they are equal; of a query the weights and stars of words are
+//! not kept.
 
 use crate::query::{QueryItem, QueryWord, SearchOperator, SearchQuery, checksum, distance};
 use crate::vector::{Lexeme, LexemePosition, LexemeWeight, SearchVector};

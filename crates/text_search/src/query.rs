@@ -1,6 +1,7 @@
 //! Queries: words joined by operators (`tsquery`).
 //!
-//! Invariant: items stand in the order of PostgreSQL's binary format, an operator before its right side and that before its
+//! Invariant: items stand in the order of PostgreSQL's binary format, an operator before its right side and that
+//! before its
 //! left one, and form one tree of bounded depth; no items are the empty query.
 
 use crate::error::TextSearchError;
@@ -314,7 +315,8 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// The checksum of a word that orders queries: PostgreSQL reads the table of one bit order in the other one, and takes the result for a number with a sign.
+/// The checksum of a word that orders queries: PostgreSQL reads the table of one bit order in the other one, and takes
+/// the result for a number with a sign.
 pub fn checksum(word: &str) -> i32 {
     let crc = word.bytes().fold(u32::MAX, |crc, byte| {
         let index = (crc >> 24) as u8 ^ byte;

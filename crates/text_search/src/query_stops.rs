@@ -10,7 +10,8 @@ struct Gaps {
     right: u32,
 }
 
-/// A query of items in its order, where `None` is a stop word. One that has nothing else becomes empty. Errors: 54001 if it is too deep.
+/// A query of items in its order, where `None` is a stop word. One that has nothing else becomes empty. Errors: 54001
+/// if it is too deep.
 pub(crate) fn without_stops(pieces: Vec<Option<QueryItem>>) -> Result<SearchQuery, TextSearchError> {
     let stops: Vec<bool> = pieces.iter().map(Option::is_none).collect();
     let stop = || QueryItem::Word(QueryWord { word: "".into(), is_prefix: false, weights: 0 });

@@ -1,6 +1,9 @@
-//! How well a vector answers a query: `ts_rank` by how often and how near its words stand, `ts_rank_cd` by the covers of the
-//! query, the shortest pieces of the document that satisfy it (Clarke, Cormack and Tudhope, "Relevance Ranking for One to
-//! Three Term Queries", 1999). The numbers are PostgreSQL 15's to the last bit, so that widths and the order of sums are too.
+//! How well a vector answers a query: `ts_rank` by how often and how near its words stand, `ts_rank_cd` by the covers
+//! of the
+//! query, the shortest pieces of the document that satisfy it (Clarke, Cormack and Tudhope, "Relevance Ranking for One
+//! to
+//! Three Term Queries", 1999). The numbers are PostgreSQL 15's to the last bit, so that widths and the order of sums
+//! are too.
 
 use crate::error::TextSearchError;
 use crate::limits::{DISTANCE_MAX, POSITION_MAX};
@@ -22,14 +25,15 @@ const BY_WORDS: i32 = 0x08;
 const BY_LOGARITHM_OF_WORDS: i32 = 0x10;
 const BY_ITSELF: i32 = 0x20;
 
-/// Weights as a caller gives them; a negative one is the usual one. Errors: 2202E for fewer than four, 22023 for one above 1.
+/// Weights as a caller gives them; a negative one is the usual one. Errors: 2202E for fewer than four, 22023 for one
+/// above 1.
 pub fn weights(given: &[f32]) -> Result<[f32; 4], TextSearchError> {
     let Some(first) = given.first_chunk::<4>() else {
         return Err(TextSearchError::new(ARRAY_SUBSCRIPT_ERROR, "array of weight is too short"));
     };
     let mut weights = *first;
     for (weight, usual) in weights.iter_mut().zip(USUAL_WEIGHTS) {
-        if !(*weight >= 0.0) {
+        if weight.is_nan() || *weight < 0.0 {
             *weight = usual;
         }
         if *weight > 1.0 {
@@ -43,7 +47,8 @@ fn counted(weights: &[f32; 4], position: LexemePosition) -> f32 {
     weights[position.weight() as usize]
 }
 
-/// The words of a query in order, each once.
+/// The words of a query in order, each once. Of a word with and without a star, the one that comes first in the binary format stays; PostgreSQL
+/// does the same with up to six words, and sorts more of them in an order of its own.
 fn sorted_words(query: &SearchQuery) -> Vec<&QueryWord> {
     let mut words: Vec<&QueryWord> = query.words().collect();
     words.sort_by(|left, right| left.word.as_bytes().cmp(right.word.as_bytes()));

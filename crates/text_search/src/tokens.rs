@@ -1,8 +1,10 @@
 //! Takes a text apart into tokens, as PostgreSQL's default parser does with a database whose character type is C: every
 //! character beyond ASCII is a letter there.
 //!
-//! A reader stands at the start of a token and tries what may begin there, the longest kinds first. What does not lead to
-//! a token is forgotten, and the next kind is tried. Compound tokens (a URL, a word with hyphens) are read once as a whole,
+//! A reader stands at the start of a token and tries what may begin there, the longest kinds first. What does not lead
+//! to
+//! a token is forgotten, and the next kind is tried. Compound tokens (a URL, a word with hyphens) are read once as a
+//! whole,
 //! and once more in parts.
 //!
 //! Invariant: the bytes of all tokens that are no compound ones are the text.

@@ -304,7 +304,8 @@ impl PartialOrd for SearchVector {
     }
 }
 
-/// PostgreSQL's order: shorter ones first, then fewer lexemes, then lexeme by lexeme, of which more and later places come first.
+/// PostgreSQL's order: shorter ones first, then fewer lexemes, then lexeme by lexeme, of which more and later places
+/// come first.
 impl Ord for SearchVector {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_size = self.stored_bytes().cmp(&other.stored_bytes());

@@ -164,7 +164,8 @@ impl<'a> WordReader<'a> {
     }
 }
 
-/// The number that C's `atoi` reads, where it is no negative one: what does not fit into 64 bits is the greatest of them, of which 32 are kept.
+/// The number that C's `atoi` reads, where it is no negative one: what does not fit into 64 bits is the greatest of
+/// them, of which 32 are kept.
 fn wrapped(digits: &str) -> u32 {
     let number = digits.parse::<i64>().unwrap_or(i64::MAX) as i32;
     // A negative number is no greater than the greatest position, and keeps 14 of its bits.

@@ -1,6 +1,7 @@
 //! What PostgreSQL 15 answers, in a database of locale C.
 //!
-//! `answers.txt` has one call a line: its name, its arguments and the answer, with tabs between; an answer that starts with `!` is a SQLSTATE and a message. Escapes are
+//! `answers.txt` has one call a line: its name, its arguments and the answer, with tabs between; an answer that starts
+//! with `!` is a SQLSTATE and a message. Escapes are
 //! those of `COPY`. Whoever uses another implementation of search beside PostgreSQL would see each difference.
 
 use text_search::*;

@@ -157,10 +157,8 @@ fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         match character {
-            character if character == quote => {
-                if characters.next_if(|(_, next)| *next == quote).is_none() {
-                    return Some((value, &text[at + 1..]));
-                }
+            character if character == quote && characters.next_if(|(_, next)| *next == quote).is_none() => {
+                return Some((value, &text[at + 1..]));
             }
             '\\' if quote == '\'' => {
                 characters.next_if(|(_, next)| *next == '\\');

@@ -1,6 +1,7 @@
 //! Which words of a document are its headline.
 //!
-//! A cover is a piece of the document that satisfies the query, and no piece that starts with the same word and is shorter
+//! A cover is a piece of the document that satisfies the query, and no piece that starts with the same word and is
+//! shorter
 //! does. A headline is a cover that is made longer or shorter; fragments are parts of several covers.
 
 use super::{HeadlineOptions, HeadlinePiece, HeadlineWord};
@@ -219,7 +220,8 @@ impl Selection<'_, '_> {
         }
     }
 
-    /// All covers, cut into parts that are no longer than a fragment; each starts and ends with a word that was asked for.
+    /// All covers, cut into parts that are no longer than a fragment; each starts and ends with a word that was asked
+    /// for.
     fn candidates(&self) -> Vec<FragmentCandidate> {
         let mut candidates = Vec::new();
         let mut from = 0;
