@@ -124,11 +124,117 @@ fn answers_are_postgresqls() {
     assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
 }
 
-/// Texts of a client must not stop a site.
+/// A word would be found by other forms than in PostgreSQL.
 #[test]
 fn stems_are_postgresqls() {
     for (word, stem) in [("running", "run"), ("generously", "generous"), ("skies", "sky"), ("news", "news")] {
         assert_eq!(SearchDictionary::EnglishStem.lexeme(word).as_deref(), Some(stem));
     }
     assert_eq!(SearchDictionary::EnglishStem.lexeme("The"), None);
+}
+
+/// An index would find other rows than a scan.
+#[test]
+fn keys_have_the_order_of_the_values() {
+    let lines = include_str!("answers.txt").lines().map(|line| line.split('\t').map(unescaped).collect::<Vec<_>>());
+    let fields = |name: &'static str| lines.clone().filter(move |fields| fields[0] == name);
+    let vectors: Vec<SearchVector> =
+        fields("rank").chain(fields("match")).flatten().filter_map(|text| text.parse().ok()).collect();
+    let queries: Vec<SearchQuery> =
+        fields("rewrite").chain(fields("contains")).flatten().filter_map(|text| text.parse().ok()).collect();
+    let key = |append: &dyn Fn(&mut Vec<u8>)| {
+        let mut key = Vec::new();
+        append(&mut key);
+        key
+    };
+    assert!(vectors.len() > 20 && queries.len() > 20);
+    for left in &vectors {
+        let left_key = key(&|out| left.append_key(out));
+        assert_eq!(SearchVector::of_key(&mut &left_key[..]).as_ref(), Some(left));
+        for right in &vectors {
+            assert_eq!(left_key.cmp(&key(&|out| right.append_key(out))), left.cmp(right), "{left} and {right}");
+        }
+    }
+    for left in &queries {
+        let left_key = key(&|out| left.append_key(out));
+        let read = SearchQuery::of_key(&mut &left_key[..]).expect("it is a key");
+        assert!(compare_queries(&read, left).is_eq());
+        for right in &queries {
+            let of_keys = left_key.cmp(&key(&|out| right.append_key(out)));
+            assert_eq!(of_keys, compare_queries(left, right), "{left} and {right}");
+        }
+    }
+}
+
+/// The deepest query must fit a thread's stack, and a deeper one must be refused.
+#[test]
+fn deep_queries_are_bounded() {
+    let chain = |operator: &str, count: usize| vec!["a"; count].join(operator);
+    for operator in [" & ", " | ", " <-> "] {
+        let deepest: SearchQuery = chain(operator, limits::QUERY_DEPTH_MAX).parse().unwrap();
+        let vector: SearchVector = "a:1,2,3".parse().unwrap();
+        let mut key = Vec::new();
+        deepest.append_key(&mut key);
+        assert!(SearchQuery::of_key(&mut &key[..]).is_some());
+        assert_eq!(deepest.to_string().parse::<SearchQuery>().as_ref(), Ok(&deepest));
+        assert_eq!(vector.matches(&deepest), operator != " <-> ");
+        assert!(deepest.rewritten(&deepest, &deepest).is_ok() && !deepest.tree_for_index().is_empty());
+        assert!(rank::rank_by_covers(&rank::USUAL_WEIGHTS, &vector, &deepest, 0) >= 0.0);
+        assert_eq!(compare_queries(&deepest, &deepest), std::cmp::Ordering::Equal);
+        let error = chain(operator, limits::QUERY_DEPTH_MAX + 2).parse::<SearchQuery>().unwrap_err();
+        assert_eq!(error.sqlstate, "54001");
+    }
+}
+
+/// Texts and bytes of a client must not stop a site.
+#[test]
+fn arbitrary_input_does_not_panic() {
+    let pieces = [
+        "a",
+        "é",
+        "\u{1f980}",
+        "<",
+        ">",
+        "'",
+        "\\",
+        "-",
+        ".",
+        "/",
+        "~",
+        "@",
+        ":",
+        "1",
+        "e",
+        "&",
+        "#",
+        ";",
+        "!",
+        "<script ",
+        "--",
+        " ",
+        "_",
+        "?",
+        "|",
+        "(",
+        ")",
+        "*",
+        "=",
+        "\"",
+    ];
+    let mut state = 1_u64;
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            // Knuth's numbers for a linear congruential generator.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
+        }
+        let known = SearchTokens::new(&text).filter(|token| !matches!(token.kind.number(), 5 | 15..=17));
+        assert_eq!(known.map(|token| token.text).collect::<String>(), text);
+        let _ = (text.parse::<SearchVector>(), text.parse::<SearchQuery>(), HeadlineOptions::read(&text));
+        let asked = web_query(SearchConfiguration::English, &text).unwrap();
+        let _ = headline(SearchConfiguration::English, &text, &asked, &HeadlineOptions::default()).unwrap();
+        let _ = (SearchVector::of_binary(text.as_bytes()), SearchQuery::of_binary(text.as_bytes()));
+        let _ = (SearchVector::of_key(&mut text.as_bytes()), SearchQuery::of_key(&mut text.as_bytes()));
+    }
 }
