@@ -13,6 +13,7 @@ use crate::reliance::Reliance;
 use crate::scene::{ExecutorStep, NumberSources, Results, Scene, SiteRules};
 use crate::sequences::{self, BlockTaking, Given, SequenceState, Sequences};
 use crate::transaction::ExecutingTransaction;
+use messages::database::DatabaseId;
 use messages::planted;
 use messages::program::{Action, Program, StatementEdge};
 use messages::schema::{CatalogEntry, TableSchema};
@@ -95,6 +96,7 @@ impl ProgramExecution {
             relies_on: Arc::default(),
             read_only: false,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         ProgramExecution::new(Arc::new(program), Vec::new(), Vec::new(), Zone::UTC)
     }

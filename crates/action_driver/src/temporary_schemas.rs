@@ -114,7 +114,16 @@ impl SchemaSweep {
 
     /// What is to go, now that all of the catalog is read.
     fn find(&mut self, forsaken: &BTreeMap<TemporaryOwner, u64>) {
-        let catalog = &self.catalog;
+        let mut found = SweepFound::default();
+        self.find_within(&self.catalog, forsaken, &mut found);
+        for other in self.catalog.others.values() {
+            self.find_within(other, forsaken, &mut found);
+        }
+        self.found = found;
+    }
+
+    /// The same in one database.
+    fn find_within(&self, catalog: &Catalog, forsaken: &BTreeMap<TemporaryOwner, u64>, all: &mut SweepFound) {
         let schemas = catalog.namespaces.values().filter(|(schema, version)| {
             schema.temporary.is_some_and(|owner| forsaken.contains_key(&owner) || self.is_over(owner, *version))
         });
@@ -137,7 +146,8 @@ impl SchemaSweep {
                 .rows
                 .extend(schemas.iter().map(|(schema, version)| (CatalogEntry::namespace_key(&schema.name), *version)));
         }
-        self.found = found;
+        all.rows.extend(found.rows.into_iter().map(|(key, version)| (catalog.database.placed(&key), version)));
+        all.storages.extend(found.storages);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here decides who gets one: sessions do that, by transactions that read and write one row (`user_interface::locks`). A claim is worth something only
 //! while the life of its site belongs to the epoch. As `pg_locks` shows it, each claim of each row is a row.
 
+use crate::database_id::DatabaseId;
 use crate::epoch::Epoch;
 use crate::item::Row;
 use crate::key::Key;
@@ -17,8 +18,6 @@ use values::{Type, Value, ValueError, row};
 pub const CHANNEL: &str = "advisory locks";
 /// The process id that says it: no session has it.
 pub const PROCESS: i32 = i32::MIN;
-/// What `pg_locks` shows as the database: there is one.
-pub const DATABASE_OID: u32 = 5;
 
 /// Which lock. In order: those of one number before those of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +28,8 @@ pub struct AdvisoryKey {
     pub class: u32,
     /// The second number, or the lower half of the one (`objid`).
     pub object: u32,
+    /// The database in which they name it.
+    pub database: DatabaseId,
 }
 
 /// What the numbers of a lock name.
@@ -97,20 +98,27 @@ pub struct AdvisoryQueue {
 }
 
 impl AdvisoryKey {
-    /// Named by one number.
+    /// Named by one number, in the first database.
     pub fn of_number(number: i64) -> AdvisoryKey {
         let bits = number as u64;
-        AdvisoryKey { kind: LockedKind::Number, class: (bits >> 32) as u32, object: bits as u32 }
+        let (class, object) = ((bits >> 32) as u32, bits as u32);
+        AdvisoryKey { kind: LockedKind::Number, class, object, database: DatabaseId::FIRST }
     }
 
-    /// Named by two.
+    /// Named by two, likewise.
     pub fn of_pair(class: i32, object: i32) -> AdvisoryKey {
-        AdvisoryKey { kind: LockedKind::Pair, class: class as u32, object: object as u32 }
+        let (class, object) = (class as u32, object as u32);
+        AdvisoryKey { kind: LockedKind::Pair, class, object, database: DatabaseId::FIRST }
     }
 
-    /// Of the table with this object identifier.
+    /// Of the table with this object identifier, likewise.
     pub fn of_table(oid: u32) -> AdvisoryKey {
-        AdvisoryKey { kind: LockedKind::Table, class: 0, object: oid }
+        AdvisoryKey { kind: LockedKind::Table, class: 0, object: oid, database: DatabaseId::FIRST }
+    }
+
+    /// The same in another database.
+    pub fn within(self, database: DatabaseId) -> AdvisoryKey {
+        AdvisoryKey { database, ..self }
     }
 
     /// What `pg_locks` shows as `objsubid`, but for a table.
@@ -123,9 +131,9 @@ impl AdvisoryKey {
     }
 
     /// Its values in the table's key.
-    pub fn values(self) -> [Value; 2] {
+    pub fn values(self) -> [Value; 3] {
         let number = u64::from(self.class) << 32 | u64::from(self.object);
-        [Value::SmallInt(self.kind()), Value::BigInt(number as i64)]
+        [Value::SmallInt(self.kind()), Value::BigInt(number as i64), Value::Oid(self.database.0)]
     }
 }
 
@@ -133,8 +141,11 @@ impl AdvisoryKey {
 impl fmt::Display for AdvisoryKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            LockedKind::Table => write!(formatter, "relation {} of database {DATABASE_OID}", self.object),
-            _ => write!(formatter, "advisory lock [{DATABASE_OID},{},{},{}]", self.class, self.object, self.kind()),
+            LockedKind::Table => write!(formatter, "relation {} of database {}", self.object, self.database.0),
+            _ => {
+                let AdvisoryKey { database: DatabaseId(database), class, object, .. } = self;
+                write!(formatter, "advisory lock [{database},{class},{object},{}]", self.kind())
+            }
         }
     }
 }
@@ -191,10 +202,11 @@ impl AdvisoryClaim {
 }
 
 static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
-    let columns = [("kind", Type::SmallInt), ("number", Type::BigInt), ("claims", Type::Bytea)];
+    let columns =
+        [("kind", Type::SmallInt), ("number", Type::BigInt), ("database", Type::Oid), ("claims", Type::Bytea)];
     let columns = columns.map(|(name, column_type)| Column::new(name, column_type, true)).to_vec();
     let table = TableSchema::new("advisory_locks", TableId::ADVISORY_LOCKS, columns);
-    Arc::new(TableSchema { primary_key: vec![0, 1], ..table })
+    Arc::new(TableSchema { primary_key: vec![0, 1, 2], ..table })
 });
 
 static SHOWN: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
@@ -240,7 +252,9 @@ impl AdvisoryQueue {
     pub fn decode(values: &[Value]) -> Result<(AdvisoryKey, AdvisoryQueue), ValueError> {
         let damaged =
             || ValueError::new(values::error::sqlstate::DATA_CORRUPTED, "a row of an advisory lock is damaged");
-        let [kind, Value::BigInt(number), Value::Bytea(claims)] = values else { return Err(damaged()) };
+        let [kind, Value::BigInt(number), Value::Oid(database), Value::Bytea(claims)] = values else {
+            return Err(damaged());
+        };
         let of_number = AdvisoryKey::of_number(*number);
         let kind = match kind.as_integer() {
             Some(1) => LockedKind::Number,
@@ -248,7 +262,7 @@ impl AdvisoryQueue {
             Some(3) => LockedKind::Table,
             _ => return Err(damaged()),
         };
-        let key = AdvisoryKey { kind, ..of_number };
+        let key = AdvisoryKey { kind, database: DatabaseId(*database), ..of_number };
         let queue = postcard::from_bytes(claims).map_err(|_| damaged())?;
         Ok((key, queue))
     }
@@ -275,7 +289,7 @@ fn shown_claim(lock: AdvisoryKey, claim: &AdvisoryClaim, is_granted: bool) -> [V
     let by_number = |value: Value| if is_table { Value::Null } else { value };
     [
         Value::text(if is_table { "relation" } else { "advisory" }),
-        Value::Oid(DATABASE_OID),
+        Value::Oid(lock.database.0),
         if is_table { Value::Oid(lock.object) } else { Value::Null },
         Value::Null,
         Value::Null,
@@ -313,10 +327,16 @@ mod tests {
         assert_eq!(pair.to_string(), "advisory lock [5,4294967295,4294967294,2]");
         let table = AdvisoryKey::of_table(16_384);
         assert_eq!(table.to_string(), "relation 16384 of database 5");
-        for key in [negative, pair, table, AdvisoryKey::of_number(i64::MIN), AdvisoryKey::of_pair(3, i32::MIN)] {
-            let [kind, number] = key.values();
+        for key in [
+            negative,
+            pair,
+            table,
+            AdvisoryKey::of_number(i64::MIN),
+            AdvisoryKey::of_pair(3, i32::MIN).within(DatabaseId(7)),
+        ] {
+            let [kind, number, database] = key.values();
             let queue = AdvisoryQueue::default();
-            assert_eq!(AdvisoryQueue::decode(&[kind, number, queue.encode()]), Ok((key, queue)));
+            assert_eq!(AdvisoryQueue::decode(&[kind, number, database, queue.encode()]), Ok((key, queue)));
         }
         assert!(AdvisoryQueue::decode(&[Value::SmallInt(1), Value::BigInt(1), Value::Null]).is_err());
     }
@@ -351,13 +371,14 @@ mod tests {
             holders: vec![claim(1, AdvisoryMode::Share), claim(2, AdvisoryMode::Share)],
             waiters: vec![claim(3, AdvisoryMode::Exclusive)],
         };
-        let [kind, number] = AdvisoryKey::of_pair(6, 7).values();
+        let [kind, number, database] = AdvisoryKey::of_pair(6, 7).within(DatabaseId(9)).values();
         let mut bytes = Vec::new();
-        row::encode_row(&[kind, number, queue.encode()], &mut bytes);
+        row::encode_row(&[kind, number, database, queue.encode()], &mut bytes);
         let rows = shown(vec![(Key::new(b"k"), Row::from(bytes))]).expect("it is a row");
         let decoded: Vec<Vec<Value>> = rows.iter().map(|(_, row)| row::decode_row(row, 16).expect("a row")).collect();
         let granted: Vec<&Value> = decoded.iter().map(|row| &row[13]).collect();
         assert_eq!(granted, [&Value::Boolean(true), &Value::Boolean(true), &Value::Boolean(false)]);
+        assert_eq!(decoded[2][1], Value::Oid(9));
         assert_eq!(decoded[2][7..10], [Value::Oid(6), Value::Oid(7), Value::SmallInt(2)]);
         assert_eq!(decoded[2][11..13], [Value::Integer(77), Value::text("ExclusiveLock")]);
         assert_eq!(SHOWN.columns.len(), 16);

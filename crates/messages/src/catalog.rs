@@ -2,11 +2,15 @@
 //!
 //! Invariant: it is what the rows that were applied make of it, in whatever order those of different keys came.
 
+use crate::catalog_place;
+use crate::database::{self, DatabaseId, DatabaseSchema};
 use crate::key::Key;
 use crate::namespace;
 use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
-use crate::schema::{COMMENT, EXTENSION, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE};
+use crate::schema::{
+    COMMENT, DATABASE, EXTENSION, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE,
+};
 use crate::schema::{
     CatalogEntry, CommentTarget, ExtensionSchema, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
     TypeSchema,
@@ -29,7 +33,7 @@ pub struct VersionedTable {
 /// Rows of the catalog, and the version of each that something was compiled with; [`Timestamp::ZERO`]: the row was absent.
 pub type CatalogVersions = Arc<[(Key, Timestamp)]>;
 
-/// All tables, procedures and roles, as of some moment.
+/// All tables, procedures and roles that a session may name, as of some moment: those of one database. Rows are applied to that of the first one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// By name.
@@ -56,11 +60,23 @@ pub struct Catalog {
     pub types: BTreeMap<String, (Arc<TypeSchema>, Timestamp)>,
     /// Extensions by name, each with the version of its catalog row.
     pub extensions: BTreeMap<String, (Arc<ExtensionSchema>, Timestamp)>,
+    /// Databases by name, each with the version of its catalog row. See [`Catalog::database_named`].
+    pub databases: BTreeMap<String, (Arc<DatabaseSchema>, Timestamp)>,
+    /// The database that the rest is of.
+    pub database: DatabaseId,
+    /// What is in the other databases: each without the rows that all databases share.
+    pub others: BTreeMap<DatabaseId, Arc<Catalog>>,
 }
 
 impl Catalog {
     /// Applies one committed catalog row (`None`: deleted). A row that does not decode is an error.
     pub fn apply(&mut self, key: &[u8], version: Timestamp, row: Option<&[u8]>) -> Result<(), postcard::Error> {
+        if let Some((id, plain)) = catalog_place::split(key) {
+            return match id == self.database {
+                true => self.apply(plain, version, row),
+                false => Arc::make_mut(self.other(id)).apply(plain, version, row),
+            };
+        }
         let entry = row.map(CatalogEntry::decode).transpose()?;
         let name = |bytes| String::from_utf8_lossy(bytes).into_owned();
         match key.split_first() {
@@ -111,6 +127,10 @@ impl Catalog {
                 }
                 _ => drop(self.extensions.remove(&name(bytes))),
             },
+            Some((&DATABASE, bytes)) => match entry {
+                Some(CatalogEntry::Database(known)) => drop(self.databases.insert(name(bytes), (known, version))),
+                _ => drop(self.databases.remove(&name(bytes))),
+            },
             Some((&COMMENT, bytes)) => match (CommentTarget::of_bytes(bytes), entry) {
                 (Some(target), Some(CatalogEntry::Comment(text))) => {
                     self.comments.insert(target, (text, version));
@@ -125,6 +145,62 @@ impl Catalog {
             }
         }
         Ok(())
+    }
+
+    fn other(&mut self, id: DatabaseId) -> &mut Arc<Catalog> {
+        self.others.entry(id).or_insert_with(|| Arc::new(Catalog { database: id, ..Catalog::default() }))
+    }
+
+    /// What sessions of a database see, where this is the catalog of the first one: rows of that database, and those that all share.
+    pub fn of_database(self: &Arc<Catalog>, id: DatabaseId) -> Arc<Catalog> {
+        if id == self.database {
+            return self.clone();
+        }
+        let mut seen = self.others.get(&id).map(|own| Catalog::clone(own)).unwrap_or_default();
+        seen.database = id;
+        seen.next = self.next;
+        seen.roles = self.roles.clone();
+        seen.secret = self.secret.clone();
+        seen.settings = self.settings.clone();
+        seen.databases = self.databases.clone();
+        let shared = self.comments.iter().filter(|(target, _)| target.is_shared());
+        seen.comments.extend(shared.map(|(target, comment)| (*target, comment.clone())));
+        let others = self.others.iter().filter(|(other, _)| **other != id);
+        seen.others = others.map(|(other, catalog)| (*other, catalog.clone())).collect();
+        seen.others.insert(self.database, self.clone());
+        Arc::new(seen)
+    }
+
+    /// What is in a database, without what all databases share unless it is this one; `None`: nothing is.
+    pub fn within(&self, id: DatabaseId) -> Option<&Catalog> {
+        if id == self.database { Some(self) } else { self.others.get(&id).map(Arc::as_ref) }
+    }
+
+    /// The database of this name; those that every instance has at first are there unless they were dropped or have another name.
+    pub fn database_named(&self, name: &str) -> Option<Arc<DatabaseSchema>> {
+        match self.databases.get(name) {
+            Some((known, _)) => Some(known.clone()).filter(|known| known.id != DatabaseId(0)),
+            None => database::built_in().into_iter().find(|known| known.name == name).map(Arc::new),
+        }
+    }
+
+    /// All databases, in order of their names.
+    pub fn all_databases(&self) -> Vec<Arc<DatabaseSchema>> {
+        let first = database::built_in().into_iter().filter(|known| !self.databases.contains_key(&known.name));
+        let made = self.databases.values().map(|(known, _)| known).filter(|known| known.id != DatabaseId(0));
+        let mut all: Vec<_> = made.cloned().chain(first.map(Arc::new)).collect();
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
+    }
+
+    /// The database with this object identifier.
+    pub fn database_numbered(&self, id: DatabaseId) -> Option<Arc<DatabaseSchema>> {
+        self.all_databases().into_iter().find(|known| known.id == id)
+    }
+
+    /// Who owns a database, and what was granted on it: at first it is the bootstrap superuser's.
+    pub fn database_rights(&self, id: DatabaseId) -> Arc<Rights> {
+        self.within(id).map(|own| own.rights(Place::Database)).unwrap_or_default()
     }
 
     fn apply_relation(&mut self, name: String, version: Timestamp, entry: Option<CatalogEntry>) {
@@ -267,6 +343,9 @@ impl Catalog {
 
     fn known_version(&self, key: &Key) -> Option<Timestamp> {
         let bytes = key.as_bytes();
+        if let Some((id, plain)) = catalog_place::split(bytes) {
+            return self.within(id)?.known_version(&Key::new(plain));
+        }
         let name = String::from_utf8_lossy(bytes.get(1..).unwrap_or(&[]));
         match bytes.first() {
             Some(&RELATION) => {
@@ -277,6 +356,7 @@ impl Catalog {
             Some(&TYPE) => self.types.get(name.as_ref()).map(|(_, version)| *version),
             Some(&EXTENSION) => self.extensions.get(name.as_ref()).map(|(_, version)| *version),
             Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&DATABASE) => self.databases.get(name.as_ref()).map(|(_, version)| *version),
             Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
             Some(&RIGHTS) => {
                 let changed = self.rights.iter().find(|(place, _)| place.name() == name);
@@ -290,5 +370,48 @@ impl Catalog {
             Some(&NAMESPACE) => self.namespaces.get(name.as_ref()).map(|(_, version)| *version),
             _ => Some(self.next.1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use identifiers::TableId;
+
+    fn put(catalog: &mut Catalog, key: &Key, entry: CatalogEntry, clock: u64) {
+        let version = Timestamp { clock, ..Timestamp::ZERO };
+        catalog.apply(key.as_bytes(), version, Some(&entry.encode())).expect("it decodes");
+    }
+
+    /// A session would see a table of another database, or lack a role, or take the version of one row for that of another.
+    #[test]
+    fn each_database_is_seen_as_if_there_was_no_other() {
+        let other = DatabaseId(16_400);
+        let mut all = Catalog::default();
+        let table = |storage| CatalogEntry::Table(Arc::new(TableSchema::new("t", TableId(storage), Vec::new())));
+        let key = CatalogEntry::key("t");
+        put(&mut all, &other.placed(&key), table(20_001), 3);
+        put(&mut all, &key, table(20_000), 2);
+        put(&mut all, &other.placed(&CatalogEntry::key("alone")), CatalogEntry::IndexOf("t".to_owned()), 4);
+        put(
+            &mut all,
+            &CatalogEntry::role_key("r"),
+            CatalogEntry::Role(Arc::new(RoleSchema::new("r".to_owned(), 16_500))),
+            5,
+        );
+        let shop = DatabaseSchema::new("shop", other);
+        put(&mut all, &shop.key(), CatalogEntry::Database(Arc::new(shop.clone())), 6);
+        let first = Arc::new(all);
+        let seen = first.of_database(other);
+        let clock = |catalog: &Catalog, key: &Key| catalog.version_of(key).clock;
+        assert_eq!((clock(&first, &key), clock(&seen, &key)), (2, 3));
+        assert_eq!((clock(&first, &other.placed(&key)), clock(&seen, &other.placed(&key))), (3, 3));
+        assert_eq!(clock(&seen, &DatabaseId::FIRST.within(&key)), 2);
+        assert_eq!((seen.tables.len(), first.tables.len()), (1, 1));
+        assert!(seen.has_relation("alone") && !first.has_relation("alone"));
+        assert!(seen.role("r").is_some());
+        assert_eq!(seen.database_numbered(other).map(|known| known.name.clone()), Some("shop".to_owned()));
+        assert_eq!(first.within(other).map(|own| own.tables.len()), Some(1));
+        assert!(first.of_database(DatabaseId(7)).tables.is_empty(), "nothing is in it");
     }
 }

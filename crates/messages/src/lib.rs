@@ -9,16 +9,20 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`advisory`]: advisory locks as rows; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`expression_sql`]: expressions as SQL; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`notification`]: what NOTIFY says; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
+//! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`advisory`]: advisory locks as rows; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`database`], [`catalog_place`]: databases, and where the catalog has what is in each; [`expression_sql`]: expressions as SQL; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`notification`]: what NOTIFY says; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
 
 pub mod access;
 pub mod advisory;
 mod catalog;
+pub mod catalog_place;
+mod comment_target;
 pub mod commit;
 pub mod concurrency;
 pub mod concurrency_report;
 pub mod conflict;
 pub mod contention;
+pub mod database;
+mod database_id;
 mod domain_schema;
 pub mod epoch;
 mod expression_parts;

@@ -3,6 +3,7 @@
 //! The atomicity controller of every site hands on what has committed, in the order of the timestamps. Invariant: within one life of a site each
 //! notification of a committed transaction is handed on once, and none of another.
 
+use crate::database_id::DatabaseId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct Notification {
     pub channel: Arc<str>,
     /// What is said on it.
     pub payload: Arc<str>,
+    /// The database whose sessions hear it.
+    pub database: DatabaseId,
     /// The process id of the session that has said it, as its client knows it.
     pub process: i32,
 }

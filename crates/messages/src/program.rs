@@ -5,6 +5,7 @@
 //! What a program cannot express (joins, aggregates, sorting) goes to the `query` crate.
 
 use crate::Row;
+use crate::database_id::DatabaseId;
 use crate::key::Key;
 use crate::schema::{CatalogVersions, DomainRules, TableSchema};
 use crate::timestamp::Timestamp;
@@ -29,6 +30,31 @@ pub struct Program {
     pub read_only: bool,
     /// The foreign keys of tables that it changes, and of those that are changed with them.
     pub references: Arc<[ForeignKeyReference]>,
+    /// The database in whose catalog rows the keys of such rows have their place; see [`Program::placed`].
+    pub database: DatabaseId,
+}
+
+impl Action {
+    /// NOTIFY in whichever database its program is of.
+    pub fn notify(channel: Expression, payload: Expression, process: i32) -> Action {
+        Action::Notify { channel, payload, process, database: DatabaseId::FIRST }
+    }
+}
+
+impl Program {
+    /// The same with each key of a catalog row where the rows of this database are, heard by its sessions.
+    pub fn placed(&self, database: DatabaseId) -> Program {
+        let mut placed = Program { database, ..self.clone() };
+        placed.relies_on = database.placed_rows(&self.relies_on);
+        for action in &mut placed.actions {
+            match action {
+                Action::Catalog { writes, .. } => writes.iter_mut().for_each(|(key, ..)| *key = database.placed(key)),
+                Action::Notify { database: heard_in, .. } => *heard_in = database,
+                _ => {}
+            }
+        }
+        placed
+    }
 }
 
 /// A foreign key with its two tables.
@@ -195,6 +221,8 @@ pub enum Action {
         payload: Expression,
         /// The process id of the session.
         process: i32,
+        /// The database whose sessions hear it.
+        database: DatabaseId,
     },
     /// The begin or the end of a statement of several programs, with queries between them.
     Statement(StatementEdge),

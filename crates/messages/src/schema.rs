@@ -5,6 +5,8 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
+pub use crate::comment_target::CommentTarget;
+use crate::database::DatabaseSchema;
 pub use crate::domain_schema::{DomainCondition, DomainRules, DomainSchema, domain_scope};
 pub use crate::extension_schema::ExtensionSchema;
 pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
@@ -410,17 +412,8 @@ pub enum CatalogEntry {
     Type(Arc<TypeSchema>),
     /// An extension, under [`CatalogEntry::extension_key`].
     Extension(Arc<ExtensionSchema>),
-}
-
-/// What a comment is about, as `pg_description` names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct CommentTarget {
-    /// Object identifier of the system catalog that the object is in.
-    pub class: u32,
-    /// Object identifier.
-    pub oid: u32,
-    /// A column's number from 1; 0: the whole object.
-    pub number: i32,
+    /// A database, under [`CatalogEntry::database_key`].
+    Database(Arc<DatabaseSchema>),
 }
 
 /// What has rights without a catalog row of its own.
@@ -428,7 +421,7 @@ pub struct CommentTarget {
 pub enum Place {
     /// The schema `public`.
     Schema,
-    /// The one database, whatever it is called.
+    /// The database.
     Database,
 }
 
@@ -443,54 +436,15 @@ pub(crate) const NAMESPACE: u8 = b'm';
 pub(crate) const COMMENT: u8 = b'c';
 pub(crate) const TYPE: u8 = b'y';
 pub(crate) const EXTENSION: u8 = b'x';
+pub(crate) const DATABASE: u8 = b'b';
+/// What is in a database that is not the first: see [`crate::database`].
+pub(crate) const WITHIN_DATABASE: u8 = b'd';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
     bytes.push(space);
     bytes.extend_from_slice(name.as_bytes());
     Key::new(&bytes)
-}
-
-impl CommentTarget {
-    /// `pg_class`.
-    pub const RELATIONS: u32 = 1259;
-    /// `pg_constraint`.
-    pub const CONSTRAINTS: u32 = 2606;
-    /// `pg_proc`.
-    pub const PROCEDURES: u32 = 1255;
-    /// `pg_type`.
-    pub const TYPES: u32 = 1247;
-    /// `pg_policy`.
-    pub const POLICIES: u32 = 3256;
-    /// `pg_extension`.
-    pub const EXTENSIONS: u32 = 3079;
-    /// `pg_namespace`.
-    pub const SCHEMAS: u32 = 2615;
-    /// The schema `public`.
-    pub const PUBLIC: CommentTarget =
-        CommentTarget { class: CommentTarget::SCHEMAS, oid: crate::namespace::PUBLIC_OID, number: 0 };
-    /// `pg_database`, which is the same for all databases.
-    pub const DATABASES: u32 = 1262;
-    /// `pg_authid`, likewise.
-    pub const ROLES: u32 = 1260;
-    /// Object identifier of the one database.
-    pub const DATABASE: u32 = 5;
-
-    /// An object of a system catalog.
-    pub fn new(class: u32, oid: u32) -> CommentTarget {
-        CommentTarget { class, oid, number: 0 }
-    }
-
-    /// A relation or index.
-    pub fn relation(oid: u32) -> CommentTarget {
-        CommentTarget::new(CommentTarget::RELATIONS, oid)
-    }
-
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<CommentTarget> {
-        let part = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let number = i32::try_from(part(8)?).ok()?;
-        (bytes.len() == 12).then_some(CommentTarget { class: part(0)?, oid: part(4)?, number })
-    }
 }
 
 impl Place {
@@ -524,6 +478,11 @@ impl CatalogEntry {
     /// The catalog key of an extension's name.
     pub fn extension_key(name: &str) -> Key {
         named(EXTENSION, name)
+    }
+
+    /// The catalog key of a database's name.
+    pub fn database_key(name: &str) -> Key {
+        named(DATABASE, name)
     }
 
     /// The catalog key of a role's name.

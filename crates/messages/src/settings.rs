@@ -4,6 +4,7 @@
 //! first there. Invariant: what is in force at a site follows from the rows that are installed there and from its own file, and from nothing else. So
 //! a change needs no epoch and no message of its own: it is in force wherever it is installed.
 
+use crate::database_id::DatabaseId;
 use crate::item::Row;
 use crate::key::Key;
 use crate::method::{Method, SwitchStrategy};
@@ -12,14 +13,24 @@ use identifiers::SiteId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What names of parameters that sessions of the database begin with have before them, among settings.
-pub const OF_DATABASE: &str = "database.";
+/// What names of parameters that sessions of databases begin with have before them, among settings. The database's number follows, but for the first one.
+const OF_DATABASE: &str = "database";
 /// The same of all roles' sessions.
 pub const OF_EVERYBODY: &str = "everybody.";
 
+/// What names of parameters that sessions of this database begin with have before them, among settings.
+pub fn of_database(id: DatabaseId) -> String {
+    match id {
+        DatabaseId::FIRST => format!("{OF_DATABASE}."),
+        DatabaseId(number) => format!("{OF_DATABASE}{number}."),
+    }
+}
+
 /// Whether a setting of this name is one of sites.
 pub fn is_of_sites(name: &str) -> bool {
-    !name.starts_with(OF_DATABASE) && !name.starts_with(OF_EVERYBODY)
+    let behind =
+        name.strip_prefix(OF_DATABASE).map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    !behind.is_some_and(|rest| rest.starts_with('.')) && !name.starts_with(OF_EVERYBODY)
 }
 
 /// What can be set.

@@ -69,12 +69,12 @@ struct StoredTrigger {
     columns: Vec<usize>,
     condition: Option<String>,
     arguments: Vec<String>,
-    form: StoredForm,
+    form: StoredTriggerForm,
 }
 
 /// Earlier versions had a flag in its place, whose bytes are those of the first two.
 #[derive(Clone, Serialize, Deserialize)]
-enum StoredForm {
+enum StoredTriggerForm {
     Off,
     On,
     Detailed { is_enabled: bool, transitions: TransitionNames },
@@ -85,9 +85,9 @@ impl From<TriggerSchema> for StoredTrigger {
         let TriggerSchema { name, oid, function, timing, is_for_rows, events, columns, condition, .. } = trigger;
         let (is_enabled, transitions, arguments) = (trigger.is_enabled, trigger.transitions, trigger.arguments);
         let form = match transitions.is_empty() {
-            true if is_enabled => StoredForm::On,
-            true => StoredForm::Off,
-            false => StoredForm::Detailed { is_enabled, transitions },
+            true if is_enabled => StoredTriggerForm::On,
+            true => StoredTriggerForm::Off,
+            false => StoredTriggerForm::Detailed { is_enabled, transitions },
         };
         StoredTrigger { name, oid, function, timing, is_for_rows, events, columns, condition, arguments, form }
     }
@@ -98,9 +98,9 @@ impl From<StoredTrigger> for TriggerSchema {
         let StoredTrigger { name, oid, function, timing, is_for_rows, events, columns, condition, arguments, form } =
             stored;
         let (is_enabled, transitions) = match form {
-            StoredForm::Off => (false, TransitionNames::default()),
-            StoredForm::On => (true, TransitionNames::default()),
-            StoredForm::Detailed { is_enabled, transitions } => (is_enabled, transitions),
+            StoredTriggerForm::Off => (false, TransitionNames::default()),
+            StoredTriggerForm::On => (true, TransitionNames::default()),
+            StoredTriggerForm::Detailed { is_enabled, transitions } => (is_enabled, transitions),
         };
         TriggerSchema {
             name,

@@ -6,6 +6,7 @@
 use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
 use crate::history::WriteToken;
+use messages::database::DatabaseId;
 use messages::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
     OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowLockWait, RowSource, SelectLock, Values,
@@ -157,6 +158,7 @@ pub fn setting(parameter: Parameter, site: Option<SiteId>, value: Option<&str>) 
         relies_on: Arc::default(),
         read_only: false,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     })
 }
 
@@ -173,6 +175,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
         relies_on: Arc::default(),
         read_only,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     })
 }
 
@@ -274,7 +277,7 @@ fn append(key: u16) -> Action {
 
 fn notify() -> Action {
     let channel = Expression::Constant(Value::text(name_of(LISTS)));
-    Action::Notify { channel, payload: Expression::Parameter(1), process: 0 }
+    Action::Notify { channel, payload: Expression::Parameter(1), process: 0, database: DatabaseId::FIRST }
 }
 
 fn within(storage: TableId, reverse: bool) -> RowSource {

@@ -7,6 +7,7 @@
 //! each rebuild listed, none of any other, each once.
 
 use crate::history::WriteToken;
+use messages::database::DatabaseId;
 use messages::program::{AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowSource};
 use messages::schema::{
     Catalog, CatalogEntry, Column, IndexKey, IndexKeyPart, IndexSchema, RowExpression, TableSchema,
@@ -166,8 +167,15 @@ impl Knowledge {
             true => vec![column("k", Type::BigInt), column("v", Type::Text)],
             false => Vec::new(),
         };
-        let program =
-            Program { parameters: Vec::new(), actions, columns, relies_on, read_only, references: Arc::default() };
+        let program = Program {
+            parameters: Vec::new(),
+            actions,
+            columns,
+            relies_on,
+            read_only,
+            references: Arc::default(),
+            database: DatabaseId::FIRST,
+        };
         let program = Arc::new(program);
         CompiledStep { program, before, rows: Vec::new(), makes: Vec::new(), drops: Vec::new() }
     }
@@ -266,6 +274,7 @@ impl SchemaPlan<'_> {
             relies_on: Arc::default(),
             read_only: false,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         });
         CompiledStep { program, before, rows, makes, drops }
     }

@@ -48,6 +48,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
 use evaluation::random::RandomKey;
 use futures::stream::{self, BoxStream, StreamExt};
+use messages::database::DatabaseId;
 use messages::program::ResultColumn;
 use messages::query::{ROW_SECURITY_WINDOW, SessionFacts};
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
@@ -100,6 +101,7 @@ struct Question {
     engine: Engine,
     /// The session's time zone, and where constants are read.
     zones: [Zone; 2],
+    database: DatabaseId,
 }
 
 /// A statement that is ready to run.
@@ -224,7 +226,7 @@ impl Processor {
         parameters: &[Option<Type>],
     ) -> Result<Prepared, QueryError> {
         let prepared = |planned| Prepared { planned, session: Arc::clone(session) };
-        let question = self.question(session, sql, parameters);
+        let question = self.question(catalog, session, sql, parameters);
         if let Some(known) = self.kept_of(&question, catalog) {
             return Ok(prepared(known));
         }
@@ -256,7 +258,7 @@ impl Processor {
             match typed::read(catalog, session, sql, parameters, &self.sizes) {
                 TypedReading::Planned(statement) => {
                     self.counts.executor.fetch_add(1, Ordering::Relaxed);
-                    return Ok(Planned::of_typed(*statement));
+                    return Ok(Planned::of_typed(*statement, catalog.database));
                 }
                 TypedReading::Refused(error) => return Err(error),
                 TypedReading::Elsewhere(reason) if engine == Engine::Executor => {
@@ -297,7 +299,7 @@ impl Processor {
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
         let is_kept = !reads_system_catalog && !rewritten.is_random;
-        let (relies_on, plan) = (committed(&tables, &[]), Computation::Logical(plan));
+        let (relies_on, plan) = (committed(catalog.catalog().database, &tables, &[]), Computation::Logical(plan));
         let names = Vec::new();
         Ok(Planned { plan, is_kept, tables, names, columns, parameters, relies_on, reads_system_catalog })
     }
@@ -452,15 +454,16 @@ fn parameter_field(parameter: Type) -> FieldRef {
 }
 
 /// The catalog rows of tables and of what else a statement names. One that the asking transaction itself has changed has no version to compare with yet.
-fn committed(tables: &[(String, Timestamp)], names: &[(Key, Timestamp)]) -> CatalogVersions {
+fn committed(database: DatabaseId, tables: &[(String, Timestamp)], names: &[(Key, Timestamp)]) -> CatalogVersions {
     let tables = tables.iter().map(|(name, version)| (CatalogEntry::key(name), *version));
-    tables.chain(names.iter().cloned()).filter(|(_, version)| *version != Timestamp::ZERO).collect()
+    let all = tables.chain(names.iter().cloned()).filter(|(_, version)| *version != Timestamp::ZERO);
+    all.map(|(key, version)| (database.placed(&key), version)).collect()
 }
 
 impl Planned {
-    fn of_typed(statement: TypedStatement) -> Planned {
+    fn of_typed(statement: TypedStatement, database: DatabaseId) -> Planned {
         let TypedStatement { plan, columns, parameters, tables, names } = statement;
-        let (relies_on, plan) = (committed(&tables, &names), Computation::Typed(plan));
+        let (relies_on, plan) = (committed(database, &tables, &names), Computation::Typed(plan));
         let (is_kept, reads_system_catalog) = (true, false);
         Planned { plan, is_kept, tables, names, columns, parameters, relies_on, reads_system_catalog }
     }

@@ -236,6 +236,8 @@ pub const UNDEFINED_PARAMETER: &str = "42P02";
 pub const DUPLICATE_CURSOR: &str = "42P03";
 /// `duplicate_prepared_statement`.
 pub const DUPLICATE_PREPARED_STATEMENT: &str = "42P05";
+/// Duplicate database.
+pub const DUPLICATE_DATABASE: &str = "42P04";
 /// `duplicate_schema`.
 pub const DUPLICATE_SCHEMA: &str = "42P06";
 /// `duplicate_table`.
@@ -302,6 +304,8 @@ pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 pub const QUERY_CANCELED: &str = "57014";
 /// `admin_shutdown`.
 pub const ADMIN_SHUTDOWN: &str = "57P01";
+/// Database dropped.
+pub const DATABASE_DROPPED: &str = "57P04";
 /// `cannot_connect_now`.
 pub const CANNOT_CONNECT_NOW: &str = "57P03";
 /// `idle_session_timeout`.

@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`tokens`] takes a text apart, [`configuration`] makes lexemes of tokens, [`vector`] and
 //! [`query`] are the two
-//! types, `matching` lets one look for the other, [`rank`] and [`headline`] tell how well and where.
+//! types, `matching` lets one look for the other, [`rank`] and [`mod@headline`] tell how well and where.
 
 pub mod binary;
 pub mod configuration;

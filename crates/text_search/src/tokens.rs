@@ -29,7 +29,7 @@ pub struct SearchToken<'a> {
 
 /// How the next token starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+enum TokenStart {
     Anything,
     PartOfHyphenWord,
     PathOfUrl,
@@ -38,17 +38,17 @@ enum Start {
 
 /// A token that was found: where it ends, and how reading goes on.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct FoundToken {
     kind: TokenKind,
     end: usize,
-    next: Start,
+    next: TokenStart,
     /// Whether its parts follow: reading goes on where the token started.
     again: bool,
 }
 
-impl Found {
+impl FoundToken {
     fn new(kind: TokenKind, end: usize) -> Self {
-        Self { kind, end, next: Start::Anything, again: false }
+        Self { kind, end, next: TokenStart::Anything, again: false }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct SearchTokens<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    start: Start,
+    start: TokenStart,
     /// A host ends before its path; no address of mail is wanted.
     wants_host: Cell<bool>,
     /// Within a script or a style, where all but tags is blank.
@@ -69,7 +69,7 @@ pub struct SearchTokens<'a> {
 impl<'a> SearchTokens<'a> {
     /// Reads this text.
     pub fn new(text: &'a str) -> Self {
-        let start = Start::Anything;
+        let start = TokenStart::Anything;
         Self {
             text,
             bytes: text.as_bytes(),
@@ -94,12 +94,14 @@ impl<'a> SearchTokens<'a> {
         self.bytes[at..].iter().position(|byte| !test(*byte)).map_or(self.bytes.len(), |count| at + count)
     }
 
-    fn found(&self, start: Start, at: usize) -> Option<Found> {
+    fn found(&self, start: TokenStart, at: usize) -> Option<FoundToken> {
         match start {
-            Start::PathOfUrl => Some(Found::new(TokenKind::UrlPath, self.behind(self.after(at), is_of_url))),
-            Start::Number => Some(self.number(at)),
-            Start::PartOfHyphenWord => self.part_of_hyphen_word(at).or_else(|| self.found(Start::Anything, at)),
-            Start::Anything => {
+            TokenStart::PathOfUrl => Some(FoundToken::new(TokenKind::UrlPath, self.behind(self.after(at), is_of_url))),
+            TokenStart::Number => Some(self.number(at)),
+            TokenStart::PartOfHyphenWord => {
+                self.part_of_hyphen_word(at).or_else(|| self.found(TokenStart::Anything, at))
+            }
+            TokenStart::Anything => {
                 let first = self.byte(at)?;
                 if first == b'<' {
                     return Some(self.tag(at).unwrap_or_else(|| self.blank(at)));
@@ -127,7 +129,7 @@ impl<'a> SearchTokens<'a> {
     }
 
     /// What is nothing else, up to where something may begin.
-    fn blank(&self, at: usize) -> Found {
+    fn blank(&self, at: usize) -> FoundToken {
         let mut end = at + 1;
         while let Some(byte) = self.byte(end) {
             let goes_on = match byte {
@@ -145,7 +147,7 @@ impl<'a> SearchTokens<'a> {
         while !self.text.is_char_boundary(end) {
             end += 1;
         }
-        Found::new(TokenKind::Blank, end)
+        FoundToken::new(TokenKind::Blank, end)
     }
 }
 

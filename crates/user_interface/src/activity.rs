@@ -40,6 +40,16 @@ impl ActivityBoard {
         Some(role)
     }
 
+    /// The process ids of the sessions in a database, but for this one.
+    pub(crate) fn sessions_in(&self, database: &str, but: Option<i32>) -> Vec<i32> {
+        let entries: Vec<ActivityEntry> = locked(&self.sessions).values().filter_map(Weak::upgrade).collect();
+        let of = |entry: &ActivityEntry| {
+            let known = locked(entry);
+            (known.database == database && Some(known.process) != but).then_some(known.process)
+        };
+        entries.iter().filter_map(of).collect()
+    }
+
     /// What all of them are doing, by their process ids.
     pub(crate) fn all(&self) -> Arc<[SessionActivity]> {
         let entries: Vec<ActivityEntry> = locked(&self.sessions).values().filter_map(Weak::upgrade).collect();

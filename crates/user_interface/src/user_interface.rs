@@ -386,7 +386,9 @@ impl UserInterface {
         }
         let mut told = Vec::new();
         for session in self.sessions.values_mut().filter(|session| session.listening.is_on()) {
-            let heard = notifications.iter().filter(|notification| session.listening.hear(notification)).count();
+            let own = session.database_id;
+            let heard =
+                notifications.iter().filter(|told| told.database == own && session.listening.hear(told)).count();
             if heard > 0 {
                 told.push(session.id);
             }
@@ -425,6 +427,20 @@ impl UserInterface {
     }
 
     /// Runs one input of every session for which `when` holds.
+    /// Ends the sessions of databases that were dropped: at another site, which does not know who is here.
+    fn end_homeless(&mut self, now: Now, outbox: &mut Outbox) {
+        let dropped = self.shared.catalog.dropped();
+        if dropped.is_empty() {
+            return;
+        }
+        let is_homeless = |session: &&Session| dropped.contains(&session.database_id);
+        let homeless: Vec<SessionId> = self.sessions.values().filter(is_homeless).map(|session| session.id).collect();
+        for session in homeless {
+            self.turn(now, session, outbox, |turn| turn.lose_database());
+        }
+        dropped.into_iter().for_each(|database| self.shared.catalog.forget(database));
+    }
+
     fn turn_where(&mut self, now: Now, outbox: &mut Outbox, when: fn(&Session, Now) -> bool, handle: fn(&mut Turn)) {
         let due: Vec<SessionId> =
             self.sessions.values().filter(|session| when(session, now)).map(|session| session.id).collect();
@@ -461,6 +477,7 @@ impl Server for UserInterface {
                     turn.settled();
                     due::catalog_moved(turn);
                 });
+                self.end_homeless(now, outbox);
             }
             Message::Notified(notifications) => self.notified(now, &notifications, outbox),
             _ => {}

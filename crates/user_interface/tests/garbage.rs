@@ -171,7 +171,7 @@ proptest! {
         interface.open(SESSION);
         let mut now = Now { boot: 1, wall_micros: 1 };
         let mut life = 0;
-        let mut input = BytesMut::from(&b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..]);
+        let mut input = BytesMut::from(&b"\0\0\0\x20\0\x03\0\0user\0eve\0database\0raid\0\0"[..]);
         let mut outbox = Outbox::default();
         for event in events {
             match event {
@@ -213,7 +213,7 @@ fn answer_to(text: &str) -> (Vec<u8>, Outbox) {
     let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
     interface.open(SESSION);
     let now = Now { boot: 1, wall_micros: 1 };
-    let mut input = BytesMut::from(&b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..]);
+    let mut input = BytesMut::from(&b"\0\0\0\x20\0\x03\0\0user\0eve\0database\0raid\0\0"[..]);
     interface.receive(now, SESSION, &mut input, &mut Outbox::default());
     let _ = interface.output(SESSION).expect("the session is open").split();
     let mut outbox = Outbox::default();
@@ -340,7 +340,7 @@ fn hostile_statements_are_refused_or_done() {
 /// Connections that say nothing, or come when all places are taken, must not take a place for ever, and must be told why they are refused.
 #[test]
 fn silent_and_surplus_connections_do_not_stay() {
-    let hello = &b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..];
+    let hello = &b"\0\0\0\x20\0\x03\0\0user\0eve\0database\0raid\0\0"[..];
     let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
     let mut outbox = Outbox::default();
     let at = |boot| Now { boot, wall_micros: 1 };

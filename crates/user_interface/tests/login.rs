@@ -74,7 +74,7 @@ impl World {
         }
         let mut body = BytesMut::from(&b"\0\x03\0\0user\0"[..]);
         body.put_slice(user.as_bytes());
-        body.put_slice(b"\0database\0shop\0\0");
+        body.put_slice(b"\0database\0raid\0\0");
         let mut packet = BytesMut::new();
         packet.put_u32(4 + body.len() as u32);
         packet.put_slice(&body);
@@ -216,12 +216,12 @@ fn rules_refuse_and_trust() {
     let mut world = World::new();
     assert_eq!(
         error(&world.greet(ELSEWHERE, None, "mallory")),
-        "FATAL 28000 pg_hba.conf rejects connection for host \"10.0.0.9\", user \"mallory\", database \"shop\", no encryption"
+        "FATAL 28000 pg_hba.conf rejects connection for host \"10.0.0.9\", user \"mallory\", database \"raid\", no encryption"
     );
     let stranger = Peer { address: "192.0.2.1".parse().expect("an address"), same_host: false };
     assert_eq!(
         error(&world.greet(stranger, encrypted(None), "alice")),
-        "FATAL 28000 no pg_hba.conf entry for host \"192.0.2.1\", user \"alice\", database \"shop\", SSL encryption"
+        "FATAL 28000 no pg_hba.conf entry for host \"192.0.2.1\", user \"alice\", database \"raid\", SSL encryption"
     );
     world.greet(Peer::LOCAL, None, "alice");
     assert!(world.is_in());

@@ -13,7 +13,9 @@ use values::Value;
 
 /// Says it. Errors: 22023, 0A000, 54000, and those of the expressions.
 pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<ExecutorStep, Failure> {
-    let Action::Notify { channel, payload, process } = action else { unreachable!("begun for a notification") };
+    let Action::Notify { channel, payload, process, database } = action else {
+        unreachable!("begun for a notification")
+    };
     let channel = text_of(&*scene.scope.evaluate(channel, &[])?)?;
     let payload = text_of(&*scene.scope.evaluate(payload, &[])?)?;
     let refused = |message| Err(failure::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
@@ -32,7 +34,7 @@ pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<ExecutorStep, Fa
             "NOTIFY in a read-only transaction is not supported",
         ));
     }
-    scene.transaction.notify(Notification { channel, payload, process: *process })?;
+    scene.transaction.notify(Notification { channel, payload, process: *process, database: *database })?;
     Ok(ExecutorStep::Done)
 }
 

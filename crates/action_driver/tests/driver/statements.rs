@@ -6,6 +6,7 @@ use crate::programs::*;
 use crate::world::{ACCOUNTS, BY_OWNER, NOTES, World, accounts, column_of, notes, parameter, program};
 use messages::commit::CommitReply;
 use messages::concurrency::ConcurrencyReply;
+use messages::database::DatabaseId;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{
@@ -253,7 +254,7 @@ fn a_savepoint_marks_the_notifications() {
 
 fn notify(payload: Value) -> Action {
     let [channel, payload] = [Value::text("channel"), payload].map(Expression::Constant);
-    Action::Notify { channel, payload, process: 1 }
+    Action::Notify { channel, payload, process: 1, database: DatabaseId::FIRST }
 }
 
 /// Loading a table that the transaction made must not be one huge history, whatever the batches; and a rollback must leave

@@ -1,6 +1,7 @@
 //! Temporary schemas of sessions that have gone: which go, and which must not.
 
 use crate::world::{World, accounts};
+use messages::database::DatabaseId;
 use messages::epoch::{Placement, ProposalId};
 use messages::limits::SECOND;
 use messages::planted::Planted;
@@ -118,6 +119,10 @@ fn what_lives_have_left_goes() {
     let mut world = World::planted(Planted::none());
     world.epoch = EPOCH;
     schema(&mut world, 20_100, owner(1, 3, 7), 4);
+    // So far all is in another database than the first.
+    let database = DatabaseId(16_400);
+    let moved = std::mem::take(&mut world.store).into_iter();
+    world.store = moved.map(|(item, rows)| (Item { key: database.placed(&item.key), ..item }, rows)).collect();
     schema(&mut world, 20_200, owner(3, 4, 8), 5);
     schema(&mut world, 20_300, owner(2, 4, 7), 5);
     schema(&mut world, 20_400, owner(3, 5, 7), 6);
@@ -127,4 +132,9 @@ fn what_lives_have_left_goes() {
     let mut dropped = world.drops.clone();
     dropped.sort();
     assert_eq!(dropped, storages(&[20_100, 20_200]));
+    install(&mut world);
+    assert!(
+        world.store.keys().all(|item| *DatabaseId::plain(&item.key) == item.key),
+        "nothing is left of the other one"
+    );
 }

@@ -7,6 +7,7 @@ use action_driver::ActionDriver;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyReply, ConcurrencyRequest};
+use messages::database::DatabaseId;
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
 use messages::replication::{Increments, Service, ServiceReply, ServiceRequest};
@@ -612,6 +613,7 @@ pub fn program(actions: Vec<Action>) -> Arc<Program> {
         relies_on: Arc::default(),
         read_only,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     })
 }
 

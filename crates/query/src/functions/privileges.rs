@@ -4,6 +4,7 @@ use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
 use crate::system_catalog::{SystemCatalog, role_name, role_oid};
 use datafusion::logical_expr::ScalarUDF;
+use messages::database::DatabaseId;
 use messages::privilege::{PUBLIC, Privileges, Rights};
 use messages::schema::Place;
 use privileges::{Kind, Standing};
@@ -179,7 +180,6 @@ impl Privilege {
             true => standing.grantable(kind, rights).contain(wanted),
             false => held.contain(wanted),
         };
-        let place = |place: Place, kind: Kind| of(kind, &catalog.rights(place), standing.on_place(catalog, place));
         match self.name {
             "has_table_privilege" | "has_column_privilege" | "has_any_column_privilege" => {
                 let oid = number.or_else(|| self.catalog.relation_oid(object.as_text()?).ok());
@@ -219,7 +219,10 @@ impl Privilege {
                     _ => standing.is_superuser() || (wanted == Privileges::USAGE && !grantable),
                 }
             }
-            "has_database_privilege" => place(Place::Database, Kind::Database),
+            "has_database_privilege" => {
+                let rights = self.rights_on_database(object);
+                of(Kind::Database, &rights, standing.on(Kind::Database, &rights))
+            }
             "has_function_privilege" => {
                 let oid = number.or_else(|| self.catalog.procedure_oid(object.as_text()?));
                 let procedure = catalog.procedures.values().find(|(known, _)| Some(known.oid) == oid);
@@ -228,6 +231,14 @@ impl Privilege {
             }
             _ => self.of_other(standing, object, wanted, grantable),
         }
+    }
+
+    /// The rights on the database that a number or a name is of.
+    fn rights_on_database(&self, object: &Value) -> Arc<Rights> {
+        let catalog = self.catalog.catalog();
+        let number = object.as_integer().and_then(|number| u32::try_from(number).ok()).map(DatabaseId);
+        let named = || object.as_text().and_then(|name| catalog.database_named(name)).map(|known| known.id);
+        catalog.database_rights(number.or_else(named).unwrap_or_default())
     }
 
     /// The same of a type, or of what there are no rights on.
@@ -308,11 +319,13 @@ impl Privilege {
             },
             ("has_schema_privilege", Some(name)) => self.catalog.namespace_oid(name).map(|_| true),
             ("has_schema_privilege", None) => Ok(self.catalog.namespace_name(number).is_some()),
-            ("has_database_privilege", Some(name)) if name == self.catalog.session().database => Ok(true),
-            ("has_database_privilege", Some(name)) => {
-                Err(QueryError::new("3D000", format!("database \"{name}\" does not exist")))
+            ("has_database_privilege", Some(name)) => match self.catalog.catalog().database_named(name) {
+                Some(_) => Ok(true),
+                None => Err(QueryError::new("3D000", format!("database \"{name}\" does not exist"))),
+            },
+            ("has_database_privilege", None) => {
+                Ok(self.catalog.catalog().database_numbered(DatabaseId(number)).is_some())
             }
-            ("has_database_privilege", None) => Ok(number == crate::system_catalog::DATABASE_OID),
             ("has_type_privilege", Some(name)) => self.catalog.type_oid(name).map(|_| true),
             ("has_language_privilege", Some("sql" | "internal" | "c")) => Ok(true),
             ("has_language_privilege", Some(_)) => undefined("language"),

@@ -17,14 +17,26 @@ impl Processor {
         sql: &Arc<str>,
         parameters: &[Option<Type>],
     ) -> Option<Prepared> {
-        let planned = self.kept_of(&self.question(session, sql, parameters), catalog)?;
+        let planned = self.kept_of(&self.question(catalog, session, sql, parameters), catalog)?;
         let is_ready = matches!(planned.plan, Computation::Typed(_));
         is_ready.then(|| Prepared { planned, session: Arc::clone(session) })
     }
 
-    pub(super) fn question(&self, session: &SessionFacts, sql: &Arc<str>, parameters: &[Option<Type>]) -> Question {
+    pub(super) fn question(
+        &self,
+        catalog: &Catalog,
+        session: &SessionFacts,
+        sql: &Arc<str>,
+        parameters: &[Option<Type>],
+    ) -> Question {
         let zones = [session.zone.clone(), session.constants_zone.clone()];
-        Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine: self.engine_of(session), zones }
+        Question {
+            sql: Arc::clone(sql),
+            parameters: parameters.to_vec(),
+            engine: self.engine_of(session),
+            zones,
+            database: catalog.database,
+        }
     }
 
     pub(super) fn kept_of(&self, question: &Question, catalog: &Catalog) -> Option<Arc<Planned>> {

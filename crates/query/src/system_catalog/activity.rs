@@ -1,7 +1,7 @@
 //! `pg_stat_activity`.
 
+use super::SystemCatalog;
 use super::rows::{Cell, Row, row};
-use super::{DATABASE_OID, SystemCatalog};
 use messages::query::SessionActivity;
 use messages::role::READ_ALL_STATS_OID;
 
@@ -16,8 +16,9 @@ pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
         let seen = |cell: Cell| if is_seen { cell } else { Cell::Null };
         let waits = known.state.starts_with("idle");
         let statement: String = known.statement.chars().take(STATEMENT_CHARACTERS_MAX).collect();
+        let datid = catalog.catalog().database_named(&known.database).map(|database| database.id.0);
         row! {
-            datid: DATABASE_OID, datname: known.database.as_str(), pid: i64::from(known.process), usesysid: known.role,
+            datid: datid, datname: known.database.as_str(), pid: i64::from(known.process), usesysid: known.role,
             usename: known.user.as_str(), application_name: known.application.as_str(),
             client_addr: seen(known.address.map(|address| address.to_string()).into()),
             backend_start: seen(known.began_micros.into()),

@@ -3,8 +3,8 @@
 use super::rows::{Row, row};
 use super::{SystemCatalog, role_name};
 use messages::namespace::bare;
-use messages::privilege::{Grant, Grants, MadeKind, PUBLIC, Privileges, Rights};
-use messages::schema::{Place, TableSchema};
+use messages::privilege::{Grant, Grants, MadeKind, PUBLIC, Privileges};
+use messages::schema::TableSchema;
 use privileges::{Kind, Standing};
 
 impl SystemCatalog {
@@ -214,10 +214,4 @@ pub(super) fn applicable(catalog: &SystemCatalog) -> Vec<Row> {
         }));
     }
     rows
-}
-
-/// The rights on a place.
-pub(super) fn rights(catalog: &SystemCatalog, place: Place) -> Rights {
-    catalog.show();
-    (*catalog.catalog().rights(place)).clone()
 }

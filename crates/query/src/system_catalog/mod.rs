@@ -48,8 +48,6 @@ pub const PG_CATALOG_OID: u32 = 11;
 const PUBLIC_COMMENT: &str = "standard public schema";
 /// Identifier of the schema `information_schema`.
 pub const INFORMATION_SCHEMA_OID: u32 = 13207;
-/// Identifier of the one database.
-pub const DATABASE_OID: u32 = 5;
 
 /// A catalog snapshot as the system catalogs show it.
 #[derive(Debug)]

@@ -4,15 +4,16 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::initial::{C_COLLATION, DEFAULT_COLLATION};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, activity, definition_texts,
-    dependences, grants, initial, policies, procedures, roles,
+    Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, activity, definition_texts, dependences,
+    grants, initial, policies, procedures, roles,
 };
 use analyzer::facts::{Facts, Range};
+use messages::database::DatabaseSchema;
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
 use messages::schema::{
     CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, IndexKey, IndexKeyPart, IndexMethod, IndexSchema,
-    MaterializedQuery, OnChange, Place, SequenceSchema, TableSchema,
+    MaterializedQuery, OnChange, SequenceSchema, TableSchema,
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -90,7 +91,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_default_acl" => grants::defaults(catalog),
         "pg_class" => classes(catalog),
         "pg_constraint" => constraints(catalog),
-        "pg_database" => vec![database(catalog)],
+        "pg_database" => catalog.catalog().all_databases().iter().map(|known| database(catalog, known)).collect(),
         "pg_db_role_setting" => roles::settings(catalog),
         "pg_depend" => dependences::rows(catalog),
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
@@ -556,12 +557,13 @@ fn type_row(system_type: &SystemType) -> Row {
     }
 }
 
-fn database(catalog: &SystemCatalog) -> Row {
-    let rights = grants::rights(catalog, Place::Database);
+fn database(catalog: &SystemCatalog, known: &DatabaseSchema) -> Row {
+    catalog.show();
+    let rights = catalog.catalog().database_rights(known.id);
     row! {
-        oid: DATABASE_OID, datname: catalog.session().database.as_str(), datdba: rights.owner, encoding: 6,
-        datlocprovider: "c", datistemplate: false, datallowconn: true, datconnlimit: -1, datfrozenxid: 0, datminmxid: 0,
-        dattablespace: 1663, datcollate: "C", datctype: "C",
+        oid: known.id.0, datname: known.name.as_str(), datdba: rights.owner, encoding: 6,
+        datlocprovider: "c", datistemplate: known.is_template, datallowconn: known.allows_connections,
+        datconnlimit: known.connection_limit, datfrozenxid: 0, datminmxid: 0, dattablespace: 1663, datcollate: "C", datctype: "C",
         datacl: catalog.grant_texts(rights.grants.as_ref()),
     }
 }

@@ -3,9 +3,9 @@
 //! Invariant: verifiers are shown where PostgreSQL shows them, in pg_authid and pg_shadow, which superusers alone may read.
 
 use super::rows::{Row, row};
-use super::{DATABASE_OID, OWNER_OID, SystemCatalog};
+use super::{OWNER_OID, SystemCatalog};
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
-use messages::settings::{OF_DATABASE, OF_EVERYBODY};
+use messages::settings::{OF_EVERYBODY, of_database};
 use std::sync::Arc;
 
 /// What views show in a password's place.
@@ -66,9 +66,10 @@ pub(super) fn settings(catalog: &SystemCatalog) -> Vec<Row> {
         let own = known.settings.iter().filter_map(|(key, (value, _))| Some((key.strip_prefix(prefix)?, value)));
         own.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     };
-    let shared = [(DATABASE_OID, of(OF_DATABASE)), (0, of(OF_EVERYBODY))].map(|(database, own)| (database, 0, own));
+    let databases = known.all_databases().into_iter().map(|database| (database.id.0, of(&of_database(database.id))));
+    let shared = databases.chain([(0, of(OF_EVERYBODY))]).map(|(database, own)| (database, 0, own));
     let of_roles = all(catalog).into_iter().map(|role| (0, role.oid, role.settings.clone()));
-    let rows = shared.into_iter().chain(of_roles).filter(|(_, _, own)| !own.is_empty());
+    let rows = shared.chain(of_roles).filter(|(_, _, own)| !own.is_empty());
     rows.map(|(database, role, own)| row! { setdatabase: database, setrole: role, setconfig: config(&own) }).collect()
 }
 

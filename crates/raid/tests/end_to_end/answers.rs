@@ -38,6 +38,12 @@ impl Answer {
 impl Wire {
     /// Opens a session.
     pub fn connect(address: SocketAddr, user: &str, database: &str) -> Wire {
+        let refused = |answer| panic!("the session does not begin: {answer:?}");
+        Wire::try_connect(address, user, database).unwrap_or_else(refused)
+    }
+
+    /// Opens a session, or says why it is refused.
+    pub fn try_connect(address: SocketAddr, user: &str, database: &str) -> Result<Wire, Answer> {
         let stream = TcpStream::connect(address).unwrap_or_else(|error| panic!("{address}: {error}"));
         stream.set_read_timeout(Some(PATIENCE)).expect("a bound on waiting");
         stream.set_nodelay(true).expect("small messages leave at once");
@@ -50,8 +56,7 @@ impl Wire {
         let length = (start.len() as u32 + 4).to_be_bytes();
         wire.send(&[&length[..], &start].concat());
         let answer = wire.answer(None, false);
-        assert_eq!(answer.error(), None, "the session does not begin: {answer:?}");
-        wire
+        if answer.error().is_some() { Err(answer) } else { Ok(wire) }
     }
 
     /// Runs a text in the simple protocol; `copy` is sent when COPY asks for data.
@@ -116,6 +121,10 @@ impl Wire {
                 b'E' | b'N' => {
                     let (state, severity, message) = problem(&mut body);
                     answer.messages.push(message);
+                    if severity == "fatal" {
+                        answer.lines.push(format!("error {state}"));
+                        return answer;
+                    }
                     if kind == b'E' { format!("error {state}") } else { format!("{severity} {state}") }
                 }
                 b'G' => {

@@ -12,6 +12,7 @@ mod commands;
 mod contention;
 mod cuts;
 mod damage;
+mod databases;
 mod disks;
 mod domains;
 mod drivers;

@@ -133,8 +133,6 @@ CREATE INDEX ON pg_class (relname);
 LISTEN channel;
 NOTIFY other, 'payload';
 UNLISTEN channel;
---! unsupported
-CREATE DATABASE other;
 LOCK TABLE a;
 COMMENT ON TABLE a IS 'x';
 MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;

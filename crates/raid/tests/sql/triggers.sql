@@ -328,6 +328,7 @@ COPY copied (id, name) FROM STDIN;
 SELECT count(*) FROM copied;
 SELECT what FROM copies ORDER BY n;
 CREATE VIEW copied_view AS SELECT id, name FROM copied WHERE id > 0;
+--! differs: it is refused before the client is asked for data
 COPY copied_view FROM STDIN;
 \.
 CREATE FUNCTION copied_view() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.name IS NULL THEN RETURN NULL; END IF; INSERT INTO copied (id, name) VALUES (NEW.id, NEW.name || '?'); RETURN NEW; END $$;

@@ -15,7 +15,7 @@ const COVER_FACTOR: i64 = 10;
 const COVER_WORDS_MIN: i64 = 100;
 
 /// The words, the query and the options.
-struct Selection<'a, 'b> {
+struct FragmentSelection<'a, 'b> {
     words: &'a mut Vec<HeadlineWord<'b>>,
     query: &'a SearchQuery,
     options: &'a HeadlineOptions,
@@ -31,7 +31,7 @@ pub(super) fn select(
     options.check()?;
     let fragments = i64::from(options.fragments_max.max(1));
     let cover_words_max = (i64::from(options.words_max) * COVER_FACTOR).max(COVER_WORDS_MIN) * fragments;
-    let mut selection = Selection { words, query, options, cover_words_max };
+    let mut selection = FragmentSelection { words, query, options, cover_words_max };
     if options.fragments_max != 0 {
         selection.select_fragments();
     } else if options.shows_all {
@@ -44,7 +44,7 @@ pub(super) fn select(
     Ok(())
 }
 
-impl Selection<'_, '_> {
+impl FragmentSelection<'_, '_> {
     fn next_asked(&self, from: usize) -> Option<usize> {
         (from..self.words.len()).find(|at| self.words[*at].asked.is_some())
     }
@@ -190,7 +190,7 @@ struct FragmentCandidate {
     is_open: bool,
 }
 
-impl Selection<'_, '_> {
+impl FragmentSelection<'_, '_> {
     fn select_fragments(&mut self) {
         let mut candidates = self.candidates();
         for count in 0..self.options.fragments_max {

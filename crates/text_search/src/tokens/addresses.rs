@@ -1,6 +1,6 @@
 //! Hosts, URLs and addresses of mail.
 
-use super::{Found, SearchTokens, Start, is_digit, is_of_url};
+use super::{FoundToken, SearchTokens, TokenStart, is_digit, is_of_url};
 use crate::limits::HOST_DEPTH_MAX;
 use crate::token::TokenKind;
 use std::cell::Cell;
@@ -22,7 +22,7 @@ pub(super) enum HostPlace {
 
 impl SearchTokens<'_> {
     /// A host, a URL or an address of mail that goes on here; `None` if there is none.
-    pub(super) fn host(&self, mut place: HostPlace, mut at: usize) -> Option<Found> {
+    pub(super) fn host(&self, mut place: HostPlace, mut at: usize) -> Option<FoundToken> {
         // Where it may end if what is tried further on fails.
         let mut complete = None;
         loop {
@@ -65,19 +65,19 @@ impl SearchTokens<'_> {
     }
 
     /// The host that ends here, or the URL that it is in.
-    fn end_of_host(&self, at: usize) -> Found {
+    fn end_of_host(&self, at: usize) -> FoundToken {
         if at < self.bytes.len() && self.wants_host.replace(false) {
-            return Found { next: Start::PathOfUrl, ..Found::new(TokenKind::Host, at) };
+            return FoundToken { next: TokenStart::PathOfUrl, ..FoundToken::new(TokenKind::Host, at) };
         }
         if self.byte(at) == Some(b'/') && self.is(at + 1, is_of_url) {
             self.wants_host.set(true);
-            return Found { again: true, ..Found::new(TokenKind::Url, self.behind(at + 1, is_of_url)) };
+            return FoundToken { again: true, ..FoundToken::new(TokenKind::Url, self.behind(at + 1, is_of_url)) };
         }
-        Found::new(TokenKind::Host, at)
+        FoundToken::new(TokenKind::Host, at)
     }
 
     /// What an at sign before here ends, if a host follows.
-    pub(super) fn email(&self, at: usize) -> Option<Found> {
+    pub(super) fn email(&self, at: usize) -> Option<FoundToken> {
         if self.wants_host.replace(false) || self.depth >= HOST_DEPTH_MAX {
             return None;
         }
@@ -85,12 +85,12 @@ impl SearchTokens<'_> {
             text: self.text,
             bytes: self.bytes,
             at,
-            start: Start::Anything,
+            start: TokenStart::Anything,
             wants_host: Cell::new(true),
             ignores: Cell::new(self.ignores.get()),
             depth: self.depth + 1,
         };
-        let host = inner.found(Start::Anything, at).filter(|found| found.kind == TokenKind::Host)?;
-        Some(Found::new(TokenKind::Email, host.end))
+        let host = inner.found(TokenStart::Anything, at).filter(|found| found.kind == TokenKind::Host)?;
+        Some(FoundToken::new(TokenKind::Email, host.end))
     }
 }

@@ -1,6 +1,6 @@
 //! Tags, comments and entities of XML.
 
-use super::{Found, SearchTokens, is_alphanumeric, is_ascii_letter, is_digit, is_space};
+use super::{FoundToken, SearchTokens, is_alphanumeric, is_ascii_letter, is_digit, is_space};
 use crate::token::TokenKind;
 
 /// What begins and ends a part of a page in which nothing is a word.
@@ -8,7 +8,7 @@ const SCRIPTS: [(&[u8], bool); 4] = [(b"<script", true), (b"<style", true), (b"<
 
 impl SearchTokens<'_> {
     /// A tag or a comment that starts here.
-    pub(super) fn tag(&self, at: usize) -> Option<Found> {
+    pub(super) fn tag(&self, at: usize) -> Option<FoundToken> {
         let end = match self.byte(at + 1)? {
             b'/' if self.is(at + 2, is_ascii_letter) => self.name_of_tag(at, at + 3),
             b'!' => match self.byte(at + 2)? {
@@ -21,7 +21,7 @@ impl SearchTokens<'_> {
             first if first.is_ascii_alphabetic() => self.name_of_tag(at, at + 2),
             _ => None,
         };
-        end.map(|end| Found::new(TokenKind::Tag, end))
+        end.map(|end| FoundToken::new(TokenKind::Tag, end))
     }
 
     /// Remembers whether a script begins or ends with what stands before here.
@@ -97,7 +97,7 @@ impl SearchTokens<'_> {
     }
 
     /// `&name;`, `&#12;` or `&#x1f;`.
-    pub(super) fn entity(&self, at: usize) -> Option<Found> {
+    pub(super) fn entity(&self, at: usize) -> Option<FoundToken> {
         let end = match self.byte(at + 1)? {
             b'#' if matches!(self.byte(at + 2), Some(b'x' | b'X')) => {
                 let digits = self.behind(at + 3, |byte| byte.is_ascii_hexdigit());
@@ -112,6 +112,6 @@ impl SearchTokens<'_> {
             }
             _ => return None,
         };
-        (self.byte(end) == Some(b';')).then(|| Found::new(TokenKind::Entity, end + 1))
+        (self.byte(end) == Some(b';')).then(|| FoundToken::new(TokenKind::Entity, end + 1))
     }
 }

@@ -1,14 +1,14 @@
 //! Numbers and versions.
 
 use super::addresses::HostPlace;
-use super::{Found, SearchTokens, Start, is_digit, is_letter};
+use super::{FoundToken, SearchTokens, TokenStart, is_digit, is_letter};
 use crate::token::TokenKind;
 
 impl SearchTokens<'_> {
     /// What begins with a digit.
-    pub(super) fn number(&self, at: usize) -> Found {
+    pub(super) fn number(&self, at: usize) -> FoundToken {
         let end = self.behind(at, is_digit);
-        let Some(byte) = self.byte(end) else { return Found::new(TokenKind::UnsignedInt, end) };
+        let Some(byte) = self.byte(end) else { return FoundToken::new(TokenKind::UnsignedInt, end) };
         let found = match byte {
             b'.' => self.host(HostPlace::DomainFirst, end + 1).or_else(|| self.fraction(end + 1)),
             b'e' | b'E' => self.exponent(end + 1).or_else(|| self.host(HostPlace::Label, end + 1)),
@@ -21,35 +21,35 @@ impl SearchTokens<'_> {
         match found {
             Some(found) => found,
             None if is_letter(byte) => self.num_word(end),
-            None => Found::new(TokenKind::UnsignedInt, end),
+            None => FoundToken::new(TokenKind::UnsignedInt, end),
         }
     }
 
     /// The digits behind the dot of a number without a sign; more dots make a version of it.
-    fn fraction(&self, at: usize) -> Option<Found> {
+    fn fraction(&self, at: usize) -> Option<FoundToken> {
         if !self.is(at, is_digit) {
             return None;
         }
         let mut end = self.behind(at, is_digit);
         if matches!(self.byte(end), Some(b'e' | b'E')) {
-            return Some(self.exponent(end + 1).unwrap_or(Found::new(TokenKind::Float, end)));
+            return Some(self.exponent(end + 1).unwrap_or(FoundToken::new(TokenKind::Float, end)));
         }
         let mut kind = TokenKind::Float;
         while self.byte(end) == Some(b'.') && self.is(end + 1, is_digit) {
             kind = TokenKind::Version;
             end = self.behind(end + 1, is_digit);
         }
-        Some(Found::new(kind, end))
+        Some(FoundToken::new(kind, end))
     }
 
     /// Digits behind an `e`, perhaps with a sign.
-    fn exponent(&self, at: usize) -> Option<Found> {
+    fn exponent(&self, at: usize) -> Option<FoundToken> {
         let digits = if matches!(self.byte(at), Some(b'+' | b'-')) { at + 1 } else { at };
-        self.is(digits, is_digit).then(|| Found::new(TokenKind::ScientificFloat, self.behind(digits, is_digit)))
+        self.is(digits, is_digit).then(|| FoundToken::new(TokenKind::ScientificFloat, self.behind(digits, is_digit)))
     }
 
     /// What begins with a sign and a digit. The sign before a version is none.
-    pub(super) fn signed_number(&self, at: usize) -> Option<Found> {
+    pub(super) fn signed_number(&self, at: usize) -> Option<FoundToken> {
         if !self.is(at + 1, is_digit) {
             return None;
         }
@@ -59,7 +59,7 @@ impl SearchTokens<'_> {
             end = self.behind(end + 1, is_digit);
             kind = TokenKind::Float;
             if self.byte(end) == Some(b'.') && self.is(end + 1, is_digit) {
-                return Some(Found { next: Start::Number, ..Found::new(TokenKind::Blank, at + 1) });
+                return Some(FoundToken { next: TokenStart::Number, ..FoundToken::new(TokenKind::Blank, at + 1) });
             }
         }
         if matches!(self.byte(end), Some(b'e' | b'E'))
@@ -67,6 +67,6 @@ impl SearchTokens<'_> {
         {
             return Some(found);
         }
-        Some(Found::new(kind, end))
+        Some(FoundToken::new(kind, end))
     }
 }

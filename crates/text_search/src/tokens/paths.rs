@@ -1,6 +1,6 @@
 //! Names of files.
 
-use super::{Found, SearchTokens, is_of_path, is_space};
+use super::{FoundToken, SearchTokens, is_of_path, is_space};
 use crate::token::TokenKind;
 
 /// Where a reader is within a path.
@@ -20,7 +20,7 @@ enum PathPlace {
 
 impl SearchTokens<'_> {
     /// A path that starts here with a slash, a tilde or a dot.
-    pub(super) fn path(&self, at: usize) -> Option<Found> {
+    pub(super) fn path(&self, at: usize) -> Option<FoundToken> {
         let next = self.byte(at + 1);
         match self.byte(at)? {
             b'/' => self.file(PathPlace::Slash, at + 1),
@@ -32,16 +32,16 @@ impl SearchTokens<'_> {
     }
 
     /// A path whose first slash stands before here.
-    pub(super) fn file_behind_slash(&self, at: usize) -> Option<Found> {
+    pub(super) fn file_behind_slash(&self, at: usize) -> Option<FoundToken> {
         self.file(PathPlace::Slash, at)
     }
 
     /// The name of a file whose first dot stands before here.
-    pub(super) fn file_behind_dot(&self, at: usize) -> Option<Found> {
+    pub(super) fn file_behind_dot(&self, at: usize) -> Option<FoundToken> {
         if self.is(at, is_of_path) { self.file(PathPlace::Name, at) } else { None }
     }
 
-    fn file(&self, mut place: PathPlace, mut at: usize) -> Option<Found> {
+    fn file(&self, mut place: PathPlace, mut at: usize) -> Option<FoundToken> {
         // Where it ends if what is tried further on fails.
         let mut complete = None;
         loop {
@@ -74,6 +74,6 @@ impl SearchTokens<'_> {
             };
             at += 1;
         }
-        complete.map(|end| Found::new(TokenKind::File, end))
+        complete.map(|end| FoundToken::new(TokenKind::File, end))
     }
 }

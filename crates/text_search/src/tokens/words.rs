@@ -1,14 +1,16 @@
 //! Words, with hyphens and without.
 
 use super::addresses::HostPlace;
-use super::{Found, SearchTokens, Start, is_alphanumeric, is_ascii_alphanumeric, is_ascii_letter, is_digit, is_letter};
+use super::{
+    FoundToken, SearchTokens, TokenStart, is_alphanumeric, is_ascii_alphanumeric, is_ascii_letter, is_digit, is_letter,
+};
 use crate::token::TokenKind;
 
 impl SearchTokens<'_> {
     /// What begins with a letter of ASCII.
-    pub(super) fn ascii_word(&self, at: usize) -> Found {
+    pub(super) fn ascii_word(&self, at: usize) -> FoundToken {
         let end = self.behind(at, is_ascii_letter);
-        let Some(byte) = self.byte(end) else { return Found::new(TokenKind::AsciiWord, end) };
+        let Some(byte) = self.byte(end) else { return FoundToken::new(TokenKind::AsciiWord, end) };
         let behind = end + 1;
         let found = match byte {
             b'.' => self.host(HostPlace::DomainFirst, behind).or_else(|| self.file_behind_dot(behind)),
@@ -18,7 +20,7 @@ impl SearchTokens<'_> {
             }
             b'_' => self.host(HostPlace::LabelFirst, behind),
             b'@' => self.email(behind),
-            b':' if self.bytes[behind..].starts_with(b"//") => Some(Found::new(TokenKind::Protocol, behind + 2)),
+            b':' if self.bytes[behind..].starts_with(b"//") => Some(FoundToken::new(TokenKind::Protocol, behind + 2)),
             b'/' => self.file_behind_slash(behind),
             byte if byte.is_ascii_digit() => self.host(HostPlace::Label, behind),
             _ => None,
@@ -27,22 +29,24 @@ impl SearchTokens<'_> {
             Some(found) => found,
             None if byte.is_ascii_digit() => self.num_word(end),
             None if is_letter(byte) => self.word(end),
-            None => Found::new(TokenKind::AsciiWord, end),
+            None => FoundToken::new(TokenKind::AsciiWord, end),
         }
     }
 
     /// A word of letters that goes on here.
-    pub(super) fn word(&self, at: usize) -> Found {
+    pub(super) fn word(&self, at: usize) -> FoundToken {
         let end = self.behind(at, is_letter);
         match self.byte(end) {
             Some(byte) if byte.is_ascii_digit() => self.num_word(end),
-            Some(b'-') => self.hyphen_word(TokenKind::HyphenWord, end + 1).unwrap_or(Found::new(TokenKind::Word, end)),
-            _ => Found::new(TokenKind::Word, end),
+            Some(b'-') => {
+                self.hyphen_word(TokenKind::HyphenWord, end + 1).unwrap_or(FoundToken::new(TokenKind::Word, end))
+            }
+            _ => FoundToken::new(TokenKind::Word, end),
         }
     }
 
     /// A word with digits that goes on here.
-    pub(super) fn num_word(&self, at: usize) -> Found {
+    pub(super) fn num_word(&self, at: usize) -> FoundToken {
         let end = self.behind(at, is_alphanumeric);
         let found = match self.byte(end) {
             Some(b'@') => self.email(end + 1),
@@ -51,11 +55,11 @@ impl SearchTokens<'_> {
             Some(b'-') => self.hyphen_word(TokenKind::NumHyphenWord, end + 1),
             _ => None,
         };
-        found.unwrap_or(Found::new(TokenKind::NumWord, end))
+        found.unwrap_or(FoundToken::new(TokenKind::NumWord, end))
     }
 
     /// The rest of a word behind its first hyphen; `kind` is what it is so far.
-    fn hyphen_word(&self, mut kind: TokenKind, mut at: usize) -> Option<Found> {
+    fn hyphen_word(&self, mut kind: TokenKind, mut at: usize) -> Option<FoundToken> {
         let mut complete = None;
         // Each turn reads a part behind a hyphen.
         loop {
@@ -76,7 +80,8 @@ impl SearchTokens<'_> {
             } else if kind == TokenKind::AsciiHyphenWord && !part.is_ascii() {
                 kind = TokenKind::HyphenWord;
             }
-            complete = Some(Found { next: Start::PartOfHyphenWord, again: true, ..Found::new(kind, end) });
+            complete =
+                Some(FoundToken { next: TokenStart::PartOfHyphenWord, again: true, ..FoundToken::new(kind, end) });
             if self.byte(end) != Some(b'-') {
                 break;
             }
@@ -86,8 +91,8 @@ impl SearchTokens<'_> {
     }
 
     /// A part of a word with hyphens that was read as a whole, or a hyphen of it.
-    pub(super) fn part_of_hyphen_word(&self, at: usize) -> Option<Found> {
-        let part = |kind, end| Some(Found { next: Start::PartOfHyphenWord, ..Found::new(kind, end) });
+    pub(super) fn part_of_hyphen_word(&self, at: usize) -> Option<FoundToken> {
+        let part = |kind, end| Some(FoundToken { next: TokenStart::PartOfHyphenWord, ..FoundToken::new(kind, end) });
         let first = self.byte(at)?;
         if first == b'-' {
             return if self.is(at + 1, is_alphanumeric) { part(TokenKind::Blank, at + 1) } else { None };

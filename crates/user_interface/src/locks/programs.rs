@@ -3,6 +3,7 @@
 //! Invariant: a row that is read to be written is locked at this site first, so of the sessions here one after the other has its turn.
 
 use messages::advisory::{AdvisoryKey, AdvisoryOwner, AdvisoryQueue, CHANNEL, PROCESS, table};
+use messages::database::DatabaseId;
 use messages::notification::PAYLOAD_BYTES_END;
 use messages::program::{
     AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource,
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use values::{Type, Value};
 
 /// Where the claims stand in the table's rows.
-const CLAIMS: u16 = 2;
+const CLAIMS: u16 = 3;
 
 fn constant(value: Value) -> Expression {
     Expression::Constant(value)
@@ -37,6 +38,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
         relies_on: Arc::default(),
         read_only,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     })
 }
 
@@ -51,7 +53,8 @@ fn selection(source: RowSource, lock: Option<SelectLock>) -> Arc<Program> {
         lock,
         order: Vec::new(),
     };
-    let columns = [("kind", Type::SmallInt), ("number", Type::BigInt), ("claims", Type::Bytea)];
+    let columns =
+        [("kind", Type::SmallInt), ("number", Type::BigInt), ("database", Type::Oid), ("claims", Type::Bytea)];
     program(vec![action], &columns, lock.is_none())
 }
 
@@ -94,6 +97,7 @@ pub fn write(key: AdvisoryKey, queue: &AdvisoryQueue, was_there: bool, given: &[
         channel: constant(Value::text(CHANNEL)),
         payload: constant(Value::text(payload)),
         process: PROCESS,
+        database: DatabaseId::FIRST,
     });
     program([change].into_iter().chain(told).collect(), &[], false)
 }

@@ -32,7 +32,7 @@ impl Turn<'_> {
         let calls = execution.prepared.locks.clone();
         while let Some(call) = calls.get(execution.calls_done) {
             let row = execution.asleep.first().map_or(&[][..], Vec::as_slice);
-            let result = match (call.function, call.key(row)) {
+            let result = match (call.function, call.key(row).map(|key| key.within(self.session.database_id))) {
                 (LockFunction::GiveBackAll, _) => {
                     self.give_back_all_locks();
                     Value::text("")
@@ -178,7 +178,7 @@ impl Turn<'_> {
             (LockNews::TimedOut, _) => {
                 SqlError::new(sqlstate::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
             }
-            (LockNews::Failed(failure), _) => SqlError::of_failure(failure, &self.shared.catalog.catalog),
+            (LockNews::Failed(failure), _) => SqlError::of_failure(failure, self.committed()),
         };
         self.session.work = Work::Statement(execution);
         self.fail(&error);

@@ -40,7 +40,7 @@ impl Turn<'_> {
         if role == BOOTSTRAP_OID {
             return true;
         }
-        let catalog = &self.shared.catalog.catalog;
+        let catalog = self.committed();
         let named = catalog.roles.get(name).map(|(role, _)| role.clone()).filter(|known| known.oid == role);
         named.or_else(|| catalog.role_numbered(role)).is_some_and(|known| known.superuser)
     }

@@ -3,6 +3,7 @@
 //! Invariant: a change of the running transaction is visible to its own statements only, and gone when it rolls back.
 
 use crate::sql::ddl::SchemaChange;
+use messages::database::DatabaseId;
 use messages::schema::Catalog;
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::path::SearchPath;
@@ -12,13 +13,37 @@ use std::sync::Arc;
 /// The committed catalog; each update makes a new generation.
 #[derive(Debug, Default)]
 pub struct SharedCatalog {
-    /// The tables.
-    pub catalog: Arc<Catalog>,
+    /// As sessions of the first database see it: all that was applied is in it.
+    catalog: Arc<Catalog>,
+    /// As those of other databases do, which there are or were sessions of.
+    others: BTreeMap<DatabaseId, Arc<Catalog>>,
     /// Counts updates.
     pub generation: u64,
 }
 
 impl SharedCatalog {
+    /// As sessions of a database see it, which [`SharedCatalog::enter`] was told of.
+    pub fn of(&self, database: DatabaseId) -> &Arc<Catalog> {
+        self.others.get(&database).unwrap_or(&self.catalog)
+    }
+
+    /// The databases that were dropped, of those that there are or were sessions of.
+    pub fn dropped(&self) -> Vec<DatabaseId> {
+        self.others.keys().copied().filter(|id| self.catalog.database_numbered(*id).is_none()).collect()
+    }
+
+    /// No session asks for this database any more.
+    pub fn forget(&mut self, database: DatabaseId) {
+        self.others.remove(&database);
+    }
+
+    /// Sessions of this database will ask.
+    pub fn enter(&mut self, database: DatabaseId) {
+        if database != DatabaseId::FIRST && !self.others.contains_key(&database) {
+            self.others.insert(database, self.catalog.of_database(database));
+        }
+    }
+
     /// Applies committed rows. A table whose row does not decode is as good as missing.
     pub fn apply(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) {
         let catalog = Arc::make_mut(&mut self.catalog);
@@ -29,6 +54,9 @@ impl SharedCatalog {
                 let gone = catalog.apply(key.as_bytes(), version, None);
                 assert!(gone.is_ok(), "a deletion has nothing to decode");
             }
+        }
+        for (database, seen) in &mut self.others {
+            *seen = self.catalog.of_database(*database);
         }
     }
 
@@ -114,24 +142,24 @@ impl Overlay {
     }
 
     /// The same, as far as it was asked for since the last change.
-    pub fn merged<'a>(&'a self, shared: &'a SharedCatalog) -> &'a Catalog {
+    pub fn merged<'a>(&'a self, shared: &'a SharedCatalog, database: DatabaseId) -> &'a Catalog {
         match &self.merged {
             Some((generation, merged)) if *generation == shared.generation => merged,
-            _ => &shared.catalog,
+            _ => shared.of(database),
         }
     }
 
     /// The catalog with the changes in it.
-    pub fn over(&mut self, shared: &SharedCatalog) -> Arc<Catalog> {
+    pub fn over(&mut self, shared: &SharedCatalog, database: DatabaseId) -> Arc<Catalog> {
         if self.rows.is_empty() {
-            return shared.catalog.clone();
+            return shared.of(database).clone();
         }
         if let Some((generation, merged)) = &self.merged
             && *generation == shared.generation
         {
             return merged.clone();
         }
-        let mut merged = Catalog::clone(&shared.catalog);
+        let mut merged = Catalog::clone(shared.of(database));
         for (key, own) in &self.rows {
             let applied = merged.apply(key.as_bytes(), Timestamp::ZERO, own.row.as_deref());
             assert!(applied.is_ok(), "a catalog row of the session's own decodes");

@@ -9,6 +9,7 @@ use crate::session::temporary::makes_schema;
 use crate::session::turn::Turn;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::prepared::{Plan, Prepared};
+use messages::database::DatabaseId;
 use messages::program::Action;
 use messages::{Key, Timestamp};
 use std::sync::Arc;
@@ -58,8 +59,11 @@ impl Turn<'_> {
 
 /// The version of a catalog row that the statement was compiled with.
 pub(super) fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
+    // Keys of what was planned for this execution alone have no place in the catalog yet.
+    let key = DatabaseId::plain(key);
+    let is_it = |relied: &Key| DatabaseId::plain(relied) == key;
     if let Plan::Routine(_) = &execution.prepared.plan {
-        let found = execution.prepared.mentions.iter().find(|(relied, _)| relied == key);
+        let found = execution.prepared.mentions.iter().find(|(relied, _)| is_it(relied));
         return found.map(|(_, version)| *version);
     }
     let program = match (&execution.prepared.plan, &execution.change) {
@@ -77,6 +81,6 @@ pub(super) fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
         .iter()
         .map(|(relied, version)| (relied, Some(*version)))
         .chain(written.map(|(written, version, _)| (written, *version)))
-        .find(|(relied, _)| *relied == key)
+        .find(|(relied, _)| is_it(relied))
         .and_then(|(_, version)| version)
 }

@@ -34,7 +34,7 @@ impl Turn<'_> {
 
     /// The versions of these catalog rows, as this site knows them now.
     pub fn relied(&self, mentioned: Vec<Key>) -> CatalogVersions {
-        let catalog = &self.shared.catalog.catalog;
+        let catalog = self.committed();
         let relied = |key: Key| {
             let version = catalog.version_of(&key);
             (key, version)

@@ -207,6 +207,12 @@ impl Turn<'_> {
         self.fatal(&SqlError::new(code, format!("terminating connection due to {what} timeout")));
     }
 
+    /// The session's database was dropped.
+    pub fn lose_database(&mut self) {
+        let message = "terminating connection because its database was dropped";
+        self.fatal(&SqlError::new(sqlstate::DATABASE_DROPPED, message));
+    }
+
     /// The site ends. What was under way may have committed, or may not.
     pub fn shut_down(&mut self) {
         let message = "terminating connection due to administrator command";
@@ -233,7 +239,7 @@ impl Turn<'_> {
             self.note_failure(&failure);
             if was_before && !matches!(failure, Failure::Conflict { .. }) {
                 // The transaction is still there.
-                let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                let error = SqlError::of_failure(failure, self.committed());
                 self.statement_erred(&error);
                 backend::error(&mut self.session.output, Severity::Error, &error);
                 self.session.open = true;
@@ -243,7 +249,7 @@ impl Turn<'_> {
             if matches!(failure, Failure::Conflict { .. }) && self.commit_lost() {
                 return;
             }
-            let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+            let error = SqlError::of_failure(failure, self.committed());
             self.statement_erred(&error);
             backend::error(&mut self.session.output, Severity::Error, &error);
             return self.end_cycle_without_transaction();
@@ -311,10 +317,11 @@ impl Turn<'_> {
 
     /// Goes on if the catalog shows what is waited for, or the wait has been long enough.
     pub fn settled(&mut self) {
+        let catalog = self.committed().clone();
         let Work::Settling(settling) = &mut self.session.work else {
             return;
         };
-        if !shows(&self.shared.catalog.catalog, &settling.rows) && self.now.boot < settling.deadline {
+        if !shows(&catalog, &settling.rows) && self.now.boot < settling.deadline {
             return;
         }
         let (tag, ends_cycle) = (settling.tag.take(), settling.ends_cycle);

@@ -13,10 +13,12 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::isolation::TransactionLevel;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
+use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::user_functions;
 use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system, user_types};
 use messages::Key;
+use messages::database::DatabaseId;
 use messages::program::{Expression, Program};
 use messages::schema::CatalogVersions;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -209,6 +211,11 @@ impl Turn<'_> {
             | Plan::Types(_)
             | Plan::Namespaces(_) => {
                 let change = self.planned_change(&execution.prepared.plan)?;
+                if let Plan::Namespaces(statement) = &execution.prepared.plan
+                    && let SchemaStatement::Database(statement) = &**statement
+                {
+                    self.empty_database(statement)?;
+                }
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
@@ -493,7 +500,7 @@ impl Turn<'_> {
         }
         let error = match (&failure, self.session.cancelled) {
             (Failure::Cancelled, Some(reason)) => crate::session::queries::cancelled(reason),
-            _ => SqlError::of_failure(failure, &self.shared.catalog.catalog),
+            _ => SqlError::of_failure(failure, self.committed()),
         };
         if commit {
             self.end_block(false);
@@ -508,7 +515,7 @@ impl Turn<'_> {
     fn try_again(&mut self, mut execution: Box<Execution>, key: &Key) {
         execution.recompilations += 1;
         let relied = relied_on(&execution, key);
-        if relied.is_none_or(|version| version != self.shared.catalog.catalog.version_of(key)) {
+        if relied.is_none_or(|version| version != self.committed().version_of(key)) {
             self.recompile(execution);
         } else {
             execution.step = Step::Catalog(self.now.boot.saturating_add(CATALOG_PATIENCE));
@@ -575,6 +582,7 @@ pub(super) fn relying_program(relies_on: &CatalogVersions) -> Arc<Program> {
         relies_on: relies_on.clone(),
         read_only: true,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     })
 }
 

@@ -83,7 +83,9 @@ pub struct FiringRun {
     types: Vec<Option<Type>>,
     stage: FiringStage,
     wait: FiringWait,
-    /// The client copies more rows.
+    /// The client copies its rows.
+    copies: bool,
+    /// There are more of those.
     waits: bool,
     /// Rows that are still to be changed, each as its query gave it, with the types of that query.
     found: VecDeque<(Arc<[Type]>, Vec<Value>)>,
@@ -110,6 +112,7 @@ impl FiringRun {
             types,
             stage: FiringStage::Before(0),
             wait: FiringWait::Nothing,
+            copies: false,
             waits: false,
             found: VecDeque::new(),
             row: FiringRow::default(),
@@ -125,12 +128,14 @@ impl FiringRun {
 
     /// One whose rows the client copies.
     pub fn of_copy(statement: Arc<FiringStatement>) -> FiringRun {
-        FiringRun { waits: true, ..FiringRun::new(statement, Vec::new(), Vec::new()) }
+        FiringRun { copies: true, waits: true, ..FiringRun::new(statement, Vec::new(), Vec::new()) }
     }
 
     /// Takes rows that were copied; none: there are no more.
     pub fn feed(&mut self, rows: Vec<Vec<Value>>) {
         self.waits = !rows.is_empty();
+        // As PostgreSQL counts: whatever the triggers of a view make of it.
+        self.count += if self.statement.is_instead { rows.len() as u64 } else { 0 };
         let types: Arc<[Type]> = self.statement.types().into();
         self.found.extend(rows.into_iter().map(|row| (Arc::clone(&types), row)));
     }
@@ -426,7 +431,7 @@ impl FiringRun {
                     Some(run(change))
                 }
                 None => {
-                    self.count += 1;
+                    self.count += u64::from(!self.copies);
                     self.row = FiringRow::default();
                     None
                 }

@@ -163,9 +163,10 @@ impl Listening {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use messages::database::DatabaseId;
 
     fn heard(channel: &str) -> Notification {
-        Notification { channel: channel.into(), payload: "".into(), process: 1 }
+        Notification { channel: channel.into(), payload: "".into(), process: 1, database: DatabaseId::FIRST }
     }
 
     /// If this fails, a session listens to what a transaction that was rolled back has named, or not to what a committed one has.

@@ -17,6 +17,7 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
 use authentication::{Attempt, LoginMethod, PasswordVerifier, ScramError, ScramExchange};
+use messages::database::{DatabaseId, DatabaseSchema};
 use messages::privilege::Privileges;
 use messages::program::Program;
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema};
@@ -146,7 +147,8 @@ impl Turn<'_> {
                 // Whoever may say that it is the bootstrap superuser may call it by any name.
                 self.check_certificate(asked)?;
                 self.session.role = BOOTSTRAP_OID;
-                self.let_in()
+                // Another site may have made the database, and this one not have heard of it.
+                if self.database().is_some() { self.let_in() } else { self.confirm(asked) }
             }
             Some(asked) => self.confirm(asked),
         }
@@ -165,15 +167,19 @@ impl Turn<'_> {
 
     fn trusts_bootstrap(&self) -> bool {
         let rules = self.shared.doorkeeper.rules();
-        let may_log_in = self.shared.catalog.catalog.role(BOOTSTRAP).is_some_and(|role| role.login);
+        let may_log_in = self.committed().role(BOOTSTRAP).is_some_and(|role| role.login);
         may_log_in
             && rules
                 .find(&self.attempt(BOOTSTRAP))
                 .is_some_and(|rule| rule.method == LoginMethod::Trust && rule.certificate == ClientCertificate::None)
     }
 
+    fn database(&self) -> Option<Arc<DatabaseSchema>> {
+        self.committed().database_named(&self.session.database)
+    }
+
     fn role(&self) -> Option<Arc<RoleSchema>> {
-        self.shared.catalog.catalog.role(&self.session.user)
+        self.committed().role(&self.session.user)
     }
 
     fn refused(&self, what: &str) -> Box<SqlError> {
@@ -196,8 +202,9 @@ impl Turn<'_> {
         }
         self.session.doubts += 1;
         let mut keys = vec![CatalogEntry::role_key(&self.session.user), CatalogEntry::secret_key()];
+        keys.push(CatalogEntry::database_key(&self.session.database));
         if let Some(role) = self.role() {
-            let catalog = &self.shared.catalog.catalog;
+            let catalog = self.committed();
             keys.extend(Standing::of(catalog, role.oid).relied(catalog).into_iter().map(|(key, _)| key));
         }
         let relies_on = self.relied(keys);
@@ -208,6 +215,7 @@ impl Turn<'_> {
             relies_on,
             read_only: true,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         let plan = Plan::Program(Arc::new(program));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
@@ -314,7 +322,7 @@ impl Turn<'_> {
         match verifier {
             Some(verifier) => (verifier, false),
             None => {
-                let secret = &self.shared.catalog.catalog.secret;
+                let secret = self.committed().secret.clone();
                 let secret =
                     secret.as_ref().map_or_else(|| self.shared.doorkeeper.provisional_secret(), |(secret, _)| secret.0);
                 (PasswordVerifier::mock(&secret, &self.session.user), true)
@@ -398,7 +406,8 @@ impl Turn<'_> {
             if !role.login {
                 return refused("is not permitted to log in");
             }
-            let catalog = &self.shared.catalog.catalog;
+            self.enter_database(role.superuser)?;
+            let catalog = self.committed();
             let standing = Standing::of(catalog, role.oid);
             if !standing.on_place(catalog, Place::Database).contain(Privileges::CONNECT) {
                 let message = format!("permission denied for database \"{}\"", self.session.database);
@@ -407,6 +416,8 @@ impl Turn<'_> {
             }
             limit = (!role.superuser).then_some(role.connection_limit);
             self.session.role = role.oid;
+        } else {
+            self.enter_database(true)?;
         }
         let name: Arc<str> = Arc::from(user.as_str());
         self.shared.doorkeeper.enter(&name, limit).map_err(|full| {
@@ -421,6 +432,26 @@ impl Turn<'_> {
         self.session.login.counted = Some(name);
         self.session.login.step = Step::Over;
         self.welcome();
+        Ok(())
+    }
+
+    /// From here on the session sees what is in its database. Errors: 3D000, 55000, 53300.
+    fn enter_database(&mut self, is_superuser: bool) -> Result<()> {
+        let name = &self.session.database;
+        let Some(known) = self.database() else {
+            return Err(SqlError::new(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")));
+        };
+        if !known.allows_connections {
+            let message = format!("database \"{name}\" is not currently accepting connections");
+            return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        let limit = usize::try_from(known.connection_limit).ok().filter(|_| !is_superuser);
+        if limit.is_some_and(|limit| self.shared.config.activity.sessions_in(name, None).len() >= limit) {
+            let message = format!("too many connections for database \"{name}\"");
+            return Err(SqlError::new(sqlstate::TOO_MANY_CONNECTIONS, message));
+        }
+        self.session.database_id = known.id;
+        self.shared.catalog.enter(known.id);
         Ok(())
     }
 
@@ -443,10 +474,10 @@ impl Turn<'_> {
 
     /// What its role, its database and its site have sessions begin with.
     fn begin_with_settings(&mut self) {
-        let catalog = &self.shared.catalog.catalog;
+        let catalog = self.committed().clone();
         let role = catalog.role_numbered(self.session.role);
         let settings = &mut self.session.settings.now;
-        for (name, value) in own_settings::of_session(catalog, role.as_deref()) {
+        for (name, value) in own_settings::of_session(&catalog, role.as_deref()) {
             settings.begin_with(name, value);
         }
         let level = self.shared.config.level;

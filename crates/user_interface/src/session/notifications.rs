@@ -11,6 +11,7 @@ use crate::session::listening::ListeningLost;
 use crate::session::state::{Block, Cycle, Execution, Phase, Session, Step, Work};
 use crate::session::turn::Turn;
 use messages::Notification;
+use messages::database::DatabaseId;
 use messages::program::Program;
 use std::sync::Arc;
 use values::Value;
@@ -25,6 +26,7 @@ impl Turn<'_> {
             relies_on: Arc::default(),
             read_only: true,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         self.execute_program(&mut execution, Arc::new(nothing), Vec::new(), Step::Program);
         self.session.work = Work::Statement(execution);
@@ -62,7 +64,7 @@ impl Turn<'_> {
             return self.fatal(&lost(why));
         }
         while session.output.len() < OUTPUT_BYTES_HIGH
-            && let Some(Notification { channel, payload, process }) = session.listening.next()
+            && let Some(Notification { channel, payload, process, .. }) = session.listening.next()
         {
             backend::notification(&mut session.output, process, &channel, &payload);
             session.is_due = true;

@@ -52,7 +52,7 @@ impl Turn<'_> {
                     }
                 }
                 QueryReply::Failed(failure) => {
-                    let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                    let error = SqlError::of_failure(failure, self.committed());
                     let types = oids(&prepared);
                     let language = TextLanguage::of(&prepared);
                     let again = Again::Parse { name, sql: (*prepared.text).into(), language, types, told };
@@ -99,7 +99,7 @@ impl Turn<'_> {
             (Step::Describe, QueryReply::Failed(Failure::Statement { .. })) if self.run_as_written(&execution) => {}
             (Step::Describe, QueryReply::Failed(failure @ Failure::Statement { .. })) => {
                 execution.step = Step::New;
-                let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                let error = SqlError::of_failure(failure, self.committed());
                 let relied = execution.prepared.mentions.clone();
                 self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             }
@@ -213,7 +213,7 @@ impl Turn<'_> {
             _ => unreachable!("only a program that is fed has a source"),
         };
         execution.supply.last = last;
-        if let Err(error) = keep(&mut execution, rows, &key_types, supplying, &self.shared.catalog.catalog) {
+        if let Err(error) = keep(&mut execution, rows, &key_types, supplying, self.committed()) {
             self.session.work = Work::Statement(execution);
             return self.fail(&error);
         }
@@ -360,7 +360,7 @@ impl Turn<'_> {
             parameter_types,
             columns,
             catalog: self.catalog(),
-            relies_on: execution.prepared.rights.clone(),
+            relies_on: self.session.database_id.placed_rows(&execution.prepared.rights),
             query: (!execution.prepared.writes).then_some(self.session.queries),
             session,
             time_micros: self.session.began_micros,

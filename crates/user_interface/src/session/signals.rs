@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::session::due;
 use crate::session::state::CancelReason;
 use crate::session::turn::Turn;
+use crate::sql::database_syntax::DatabaseStatement;
 use crate::sql::effects::{SentSignal, SessionSignal};
 use messages::role::SIGNAL_BACKEND_OID;
 use privileges::Standing;
@@ -33,6 +34,24 @@ impl Turn<'_> {
             return Ok(true);
         };
         Err(SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+
+    /// No other session of this site may be in a database that is dropped or gets another name; with FORCE they are ended. Errors: 55006.
+    pub(super) fn empty_database(&mut self, statement: &DatabaseStatement) -> Result<()> {
+        let Some((name, force)) = statement.emptied() else { return Ok(()) };
+        let others = self.shared.config.activity.sessions_in(name, Some(self.session.process));
+        if force {
+            let ended = others.iter().map(|process| SentSignal { process: *process, signal: SessionSignal::Terminate });
+            self.shared.signals.extend(ended);
+            return Ok(());
+        }
+        let detail = match others.len() {
+            0 => return Ok(()),
+            1 => "There is 1 other session using the database.".to_owned(),
+            count => format!("There are {count} other sessions using the database."),
+        };
+        let message = format!("database \"{name}\" is being accessed by other users");
+        Err(SqlError::new(sqlstate::OBJECT_IN_USE, message).with_detail(detail))
     }
 
     /// A signal has come.

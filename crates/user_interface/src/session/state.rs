@@ -23,6 +23,7 @@ use crate::sql::session_settings::{SessionSettings, ToldSettings};
 use crate::sql::statement_form::StatementForm;
 use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
+use messages::database::DatabaseId;
 use messages::program::Program;
 use messages::session::AccessMode;
 use messages::{Incarnation, Key, SessionId};
@@ -368,6 +369,8 @@ pub struct Session {
     pub login: Login,
     /// The database it says it wants.
     pub database: String,
+    /// Its number; of a client that has not been let in yet, the first one's.
+    pub database_id: DatabaseId,
     /// Its parameters.
     pub settings: SessionSettings,
     /// The life of the site that its requests are for.
@@ -460,6 +463,7 @@ impl Session {
             role: 0,
             login: Login::new(peer),
             database: String::new(),
+            database_id: DatabaseId::FIRST,
             settings: SessionSettings::default(),
             life,
             asked: 0,

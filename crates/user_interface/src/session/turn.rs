@@ -107,8 +107,22 @@ impl Turn<'_> {
                 | SessionRequest::ForgetSequences
         );
         self.session.asked += u64::from(counts);
-        let message = Message::SessionRequest(self.session.id, request);
+        let message = Message::SessionRequest(self.session.id, self.placed(request));
         self.outbox.local(ServerKind::ActionDriver, message);
+    }
+
+    /// A request that reads and writes the catalog rows of the session's database.
+    fn placed(&self, request: SessionRequest) -> SessionRequest {
+        let database = self.session.database_id;
+        match request {
+            SessionRequest::Execute { program, parameters, rows, time_micros, zone }
+                if program.database != database =>
+            {
+                let program = Arc::new(program.placed(database));
+                SessionRequest::Execute { program, parameters, rows, time_micros, zone }
+            }
+            other => other,
+        }
     }
 
     /// Asks the query processor.
@@ -136,9 +150,14 @@ impl Turn<'_> {
         self.notice(Severity::Warning, &SqlError::new(code, message));
     }
 
+    /// What has committed of the catalog that the session sees.
+    pub fn committed(&self) -> &Arc<Catalog> {
+        self.shared.catalog.of(self.session.database_id)
+    }
+
     /// The catalog as the session sees it.
     pub fn catalog(&mut self) -> Arc<Catalog> {
-        self.session.overlay.over(&self.shared.catalog)
+        self.session.overlay.over(&self.shared.catalog, self.session.database_id)
     }
 
     /// What of it the session's role may name.
@@ -166,9 +185,9 @@ impl Turn<'_> {
             (search_path(catalog, PathOwner { role, user, temporary }, setting), temporary)
         };
         if !self.session.overlay.is_empty() {
-            return within(self.session.overlay.merged(&self.shared.catalog));
+            return within(self.session.overlay.merged(&self.shared.catalog, self.session.database_id));
         }
-        let SharedCatalog { catalog, generation } = &self.shared.catalog;
+        let (catalog, generation) = (self.committed(), &self.shared.catalog.generation);
         let is_it = |known: &&KnownPath| {
             known.generation == *generation && known.role == role && known.user == user && known.setting == setting
         };
@@ -196,6 +215,7 @@ impl Turn<'_> {
             session_role,
             is_superuser: self.is_superuser(user, role),
             database: &self.session.database,
+            database_id: self.session.database_id,
             version: &config.version,
             server_version: &config.server_version,
             process: self.session.process,
@@ -204,7 +224,7 @@ impl Turn<'_> {
             access,
             level,
             settings: &self.session.settings.now,
-            site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
+            site: Some(SiteFacts { site: config.site, catalog: self.committed(), method: config.method }),
         })
     }
 
@@ -271,7 +291,11 @@ impl Turn<'_> {
         let (_, role) = self.session.current_user();
         let (path, zone) = (self.path(), self.session.settings.now.zone());
         let is_it = |prepared: &&Arc<Prepared>| {
-            prepared.declared == declared && prepared.role == role && prepared.path == path && prepared.zone == *zone
+            prepared.declared == declared
+                && prepared.role == role
+                && prepared.path == path
+                && prepared.zone == *zone
+                && prepared.database == self.session.database_id
         };
         let found = all.iter().filter(|prepared| TextLanguage::of(prepared) == language).find(is_it)?;
         self.is_fresh(found).then(|| found.clone())
@@ -287,7 +311,7 @@ impl Turn<'_> {
             | Plan::Types(_)
             | Plan::Namespaces(_)
             | Plan::Utility(Utility::Copy(_) | Utility::Maintenance(_)) => {
-                let catalog = &self.shared.catalog.catalog;
+                let catalog = self.committed();
                 // What the transaction itself has made has no version, as what is not there has none.
                 self.session.overlay.is_empty()
                     && prepared.path == self.path()
@@ -295,11 +319,10 @@ impl Turn<'_> {
             }
             // What a routine names is looked for when it runs; who calls it relies on its row.
             Plan::Routine(_) => {
-                let shared = &self.shared.catalog;
                 prepared.role == self.session.current_user().1
                     && prepared.path == self.path()
                     && (prepared.mentions.is_empty() || self.session.overlay.is_empty())
-                    && prepared.stands(&shared.catalog)
+                    && prepared.stands(self.committed())
             }
             Plan::Utility(_) | Plan::System(_) | Plan::Execute(..) => true,
             Plan::Program(_)
@@ -309,12 +332,11 @@ impl Turn<'_> {
             | Plan::Parts(_)
             | Plan::SetValue(_)
             | Plan::Queried(..) => {
-                let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
                     && prepared.held_with.as_ref().is_none_or(|settings| **settings == self.session.settings.now)
                     && prepared.role == self.session.current_user().1
                     && prepared.path == self.path()
-                    && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))
+                    && (prepared.generation == self.shared.catalog.generation || prepared.stands(self.committed()))
             }
         }
     }
@@ -334,8 +356,8 @@ impl Turn<'_> {
             let all = self.shared.cache.entry(Arc::from(whole(text))).or_default();
             let before = all.len();
             let differs = |other: &Arc<Prepared>| {
-                (&other.declared, other.role, &other.path, &other.zone)
-                    != (&prepared.declared, prepared.role, &prepared.path, &prepared.zone)
+                (&other.declared, other.role, &other.path, &other.zone, other.database)
+                    != (&prepared.declared, prepared.role, &prepared.path, &prepared.zone, prepared.database)
             };
             all.retain(|other| differs(other) || other.form != prepared.form);
             all.push(prepared.clone());
@@ -382,6 +404,7 @@ impl Turn<'_> {
             };
             compile::compile(parsed, declared, &context, described)
         })
+        .map(|prepared| prepared.placed(self.session.database_id))
         .map(|prepared| match &prepared.plan {
             Plan::Utility(Utility::Fetch(fetch)) => {
                 let fetch = fetch.clone();

@@ -138,7 +138,7 @@ impl CommentStatement {
             Commented::Extension(name) => vec![CatalogEntry::extension_key(name)],
             Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
             Commented::Role(name) => vec![CatalogEntry::role_key(name)],
-            Commented::Database(_) => Vec::new(),
+            Commented::Database(name) => vec![CatalogEntry::database_key(name)],
         }
     }
 }

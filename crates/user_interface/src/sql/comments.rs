@@ -7,7 +7,6 @@ use crate::sql::comment_syntax::{CommentStatement, Commented};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{OwnerReach, denied, not_owner};
 use crate::sql::extensions::extension_number;
-use crate::sql::granting::check_database;
 use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
@@ -15,7 +14,7 @@ use crate::sql::set_clauses::no_column;
 use crate::sql::settings::Facts;
 use messages::namespace;
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema};
+use messages::schema::{CatalogEntry, CommentTarget, TableSchema};
 use std::collections::BTreeSet;
 use values::extensions::PLPGSQL_OID;
 
@@ -64,13 +63,7 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::namespace_key(name));
                 CommentTarget::new(CommentTarget::SCHEMAS, schema.oid)
             }
-            Commented::Database(name) => {
-                check_database(name, facts)?;
-                if !self.standing.has(self.catalog.rights(Place::Database).owner) {
-                    return Err(not_owner("database", name));
-                }
-                CommentTarget::new(CommentTarget::DATABASES, CommentTarget::DATABASE)
-            }
+            Commented::Database(name) => CommentTarget::database(self.owned_database(name)?.id),
             Commented::Role(name) => {
                 let role = find(&self.catalog, &Named::Is(name.clone()), facts)?;
                 if !(self.standing.is_superuser() || self.standing.role.create_role && !role.superuser) {
@@ -183,7 +176,7 @@ impl Planner<'_> {
         others.extend(self.catalog.extensions.values().map(|(known, _)| known.oid).chain([PLPGSQL_OID]));
         others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
         others.extend(self.catalog.all_roles().iter().map(|role| role.oid));
-        others.insert(CommentTarget::DATABASE);
+        others.extend(self.catalog.all_databases().iter().map(|known| known.id.0));
         let is_gone = |target: &&CommentTarget| match target.class {
             CommentTarget::RELATIONS => !relations.contains(&(target.oid, target.number)),
             _ => !others.contains(&target.oid),

@@ -17,6 +17,7 @@ use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::settings::Facts;
 use crate::sql::temporary_syntax::asked_persistence;
+use messages::database::DatabaseId;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
@@ -178,6 +179,7 @@ impl<'a> Planner<'a> {
         if self.rows.is_empty() {
             return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
         }
+        self.rely_on_database();
         let writes = self.rows.iter().map(|(key, row)| {
             let seen = (!self.own.contains(key)).then(|| self.base.version_of(key));
             (key.clone(), seen, row.clone())
@@ -197,6 +199,7 @@ impl<'a> Planner<'a> {
             relies_on,
             read_only: false,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         foreign_keys::look_at(&self.catalog, &mut program);
         SchemaChange {
@@ -204,6 +207,16 @@ impl<'a> Planner<'a> {
             rows: self.rows.into_iter().map(|(key, row)| (key.clone(), self.base.version_of(&key), row)).collect(),
             makes: self.makes,
             notices: self.notices,
+        }
+    }
+
+    /// Who makes something in a database has to know that it is there. The first one always is.
+    fn rely_on_database(&mut self) {
+        let own = self.catalog.database;
+        if own != DatabaseId::FIRST
+            && let Some(known) = self.catalog.database_numbered(own)
+        {
+            self.relied.insert(known.key());
         }
     }
 

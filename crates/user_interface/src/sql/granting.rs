@@ -3,6 +3,7 @@
 //! Invariant: a plan relies on the row of each role that gets something, so that nothing is granted to a role that is being dropped.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::databases;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::grants::{Granting, Object};
@@ -10,7 +11,7 @@ use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
-use messages::namespace::{self, PUBLIC_OID};
+use messages::namespace::{self, PUBLIC as PUBLIC_SCHEMA, PUBLIC_OID};
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};
 use messages::schema::{CatalogEntry, NamespaceSchema, Place, TableSchema, TypeSchema};
 use privileges::grants::{GrantChange, GrantRefused, best_grantor, changed};
@@ -102,10 +103,7 @@ impl Planner<'_> {
                     self.domain_named(name, true)?;
                     self.grant_on_type(statement, &grantees, name)?;
                 }
-                Object::Database(name) => {
-                    check_database(name, facts)?;
-                    self.grant_on_place(statement, &grantees, Place::Database, name)?;
-                }
+                Object::Database(name) => self.grant_on_database(statement, &grantees, name)?,
             }
         }
         Ok(())
@@ -285,7 +283,7 @@ impl Planner<'_> {
     pub(super) fn grant_on_schema(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
         let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
         if schema.oid == PUBLIC_OID {
-            return self.grant_on_place(statement, grantees, Place::Schema, name);
+            return self.grant_on_public(statement, grantees);
         }
         let held = self.standing.on_schema(&schema.rights);
         let named = Named { word: "schema", name, column: None };
@@ -305,22 +303,23 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn grant_on_place(
-        &mut self,
-        statement: &Granting,
-        grantees: &[u32],
-        place: Place,
-        name: &str,
-    ) -> Result<()> {
-        let (kind, word) = match place {
-            Place::Schema => (Kind::Schema, "schema"),
-            Place::Database => (Kind::Database, "database"),
-        };
-        let rights = self.catalog.rights(place);
-        let held = self.standing.on_place(&self.catalog, place);
-        let named = Named { word, name, column: None };
-        let rights = self.regranted(statement, grantees, kind, &rights, held, &named)?;
-        self.write(CatalogEntry::rights_key(place), Some(CatalogEntry::Rights(Arc::new(rights))));
+    pub(super) fn grant_on_public(&mut self, statement: &Granting, grantees: &[u32]) -> Result<()> {
+        let rights = self.catalog.rights(Place::Schema);
+        let held = self.standing.on_place(&self.catalog, Place::Schema);
+        let named = Named { word: "schema", name: PUBLIC_SCHEMA, column: None };
+        let rights = self.regranted(statement, grantees, Kind::Schema, &rights, held, &named)?;
+        self.write(CatalogEntry::rights_key(Place::Schema), Some(CatalogEntry::Rights(Arc::new(rights))));
+        Ok(())
+    }
+
+    /// Errors: 3D000, 42501.
+    pub(super) fn grant_on_database(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
+        let known = databases::existing(&self.catalog, name)?;
+        self.relied.insert(known.key());
+        let rights = self.catalog.database_rights(known.id);
+        let (held, named) = (self.on_database(known.id), Named { word: "database", name, column: None });
+        let rights = self.regranted(statement, grantees, Kind::Database, &rights, held, &named)?;
+        self.write_database_rights(known.id, rights);
         Ok(())
     }
 
@@ -371,14 +370,6 @@ impl Planner<'_> {
     /// What another role may do.
     pub(super) fn standing_of(&self, role: u32) -> Standing {
         Standing::of(&self.catalog, role)
-    }
-}
-
-/// Errors: 3D000 for a database that is not the session's.
-pub(super) fn check_database(name: &str, facts: &Facts) -> Result<()> {
-    match name == facts.database {
-        true => Ok(()),
-        false => Err(SqlError::new(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::{always, check_not_given, check_not_set, no_column, pairs};
 use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
+use messages::database::DatabaseId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
 use messages::schema::{Identity, IndexSchema, TableSchema, TableSchemaKind, TriggerEvent, VersionedTable};
@@ -512,6 +513,7 @@ pub fn program(action: Action, versioned: &VersionedTable) -> Program {
         relies_on: relies_on(versioned).into_iter().collect(),
         read_only: false,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::rights::{Need, Needs};
 use messages::Timestamp;
 use messages::advisory::{AdvisoryKey, AdvisoryMode};
+use messages::database::DatabaseId;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program, RowLockStrength, RowLockWait, SelectLock};
@@ -82,7 +83,7 @@ impl TableLocking {
             Err(wrong) => (Vec::new(), Some(wrong)),
         };
         let lock = |table: &TableSchema| TableLock {
-            lock: HeldLock { key: AdvisoryKey::of_table(table.oid), mode: self.mode },
+            lock: HeldLock { key: AdvisoryKey::of_table(table.oid).within(context.facts.database_id), mode: self.mode },
             waits: self.waits,
             name: namespace::bare(&table.name).to_owned(),
         };
@@ -97,6 +98,7 @@ impl TableLocking {
             relies_on: relies_on.map(|found| (CatalogEntry::key(&found.table.name), found.version)).collect(),
             read_only: !self.writes(),
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         let table_locks = tables.iter().map(|found| lock(&found.table)).collect();
         let mut prepared = Prepared::simple(text, Plan::Program(Arc::new(program)), Tag::Plain(TAG));

@@ -25,6 +25,8 @@ mod conflict_syntax;
 mod conflict_targets;
 pub mod copy_syntax;
 pub mod cursor_syntax;
+pub mod database_syntax;
+mod databases;
 pub mod ddl;
 pub mod default_privileges;
 pub mod definitions;

@@ -5,20 +5,19 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
-use crate::sql::denials::{denied, not_owner};
-use crate::sql::granting::check_database;
-use crate::sql::own_settings_syntax::{OwnSettings, SettingChange, SettingsHolder, prefix};
+use crate::sql::denials::denied;
+use crate::sql::own_settings_syntax::{OwnSettings, SettingChange, SettingsHolder};
 use crate::sql::roles;
 use crate::sql::settings::{Facts, Settings};
 use messages::limits::ROLE_SETTINGS_BYTES_MAX;
 use messages::role::RoleSchema;
-use messages::schema::{Catalog, CatalogEntry, Place};
-use messages::settings::{OF_DATABASE, OF_EVERYBODY};
+use messages::schema::{Catalog, CatalogEntry};
+use messages::settings::{OF_EVERYBODY, of_database};
 
 impl Planner<'_> {
     /// Changes what sessions begin with. Errors: 42501, 42704, 3D000, and those of SET.
     pub(super) fn change_settings(&mut self, own: &OwnSettings, facts: &Facts) -> Result<()> {
-        match &own.holder {
+        let prefix = match &own.holder {
             SettingsHolder::Role(name) => {
                 let mut role = RoleSchema::clone(&*roles::find(&self.catalog, name, facts)?);
                 self.check_role(&role)?;
@@ -38,19 +37,13 @@ impl Planner<'_> {
             SettingsHolder::Everybody if !self.standing.is_superuser() => {
                 return Err(denied("must be superuser to alter settings globally"));
             }
-            SettingsHolder::Everybody => {}
-            SettingsHolder::Database(name) => {
-                check_database(name, facts)?;
-                if !self.standing.has(self.catalog.rights(Place::Database).owner) {
-                    return Err(not_owner("database", name));
-                }
-            }
-        }
-        let prefix = prefix(&own.holder);
+            SettingsHolder::Everybody => OF_EVERYBODY.to_owned(),
+            SettingsHolder::Database(name) => of_database(self.owned_database(name)?.id),
+        };
         match accepted(&own.change, facts)? {
             Accepted::Nothing => {
                 let all: Vec<String> =
-                    self.catalog.settings.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
+                    self.catalog.settings.keys().filter(|key| key.starts_with(&prefix)).cloned().collect();
                 all.iter().for_each(|key| self.write(CatalogEntry::setting_key(key), None));
             }
             Accepted::Is(name, value) => {
@@ -107,8 +100,8 @@ fn put(settings: &mut Vec<(String, String)>, name: String, value: Option<String>
 /// What a session of this role begins with, what goes before first.
 pub fn of_session<'a>(catalog: &'a Catalog, role: Option<&'a RoleSchema>) -> Vec<(&'a str, &'a str)> {
     let own = role.into_iter().flat_map(|role| &role.settings).map(|(name, value)| (name.as_str(), value.as_str()));
-    let of = |prefix: &'static str| {
-        catalog.settings.iter().filter_map(move |(key, (value, _))| Some((key.strip_prefix(prefix)?, value.as_str())))
+    let of = |prefix: String| {
+        catalog.settings.iter().filter_map(move |(key, (value, _))| Some((key.strip_prefix(&prefix)?, value.as_str())))
     };
-    own.chain(of(OF_DATABASE)).chain(of(OF_EVERYBODY)).collect()
+    own.chain(of(of_database(catalog.database))).chain(of(OF_EVERYBODY.to_owned())).collect()
 }

@@ -6,8 +6,8 @@ use crate::errors::{Result, SqlError};
 use crate::sql::role_syntax::{Named, named};
 use crate::sql::words::Words;
 use messages::Key;
-use messages::schema::{CatalogEntry, Place};
-use messages::settings::{OF_DATABASE, OF_EVERYBODY};
+use messages::schema::CatalogEntry;
+use messages::settings::OF_EVERYBODY;
 
 /// Whose settings are changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,17 +50,13 @@ impl OwnSettings {
     pub(super) fn mentioned(&self) -> Vec<Key> {
         match (&self.holder, &self.change) {
             (SettingsHolder::Role(name), _) => name.key().into_iter().collect(),
-            (_, SettingChange::ResetAll) => vec![CatalogEntry::rights_key(Place::Database)],
-            (holder, SettingChange::Set(name, _) | SettingChange::FromCurrent(name)) => {
-                let prefix = prefix(holder);
-                vec![CatalogEntry::rights_key(Place::Database), CatalogEntry::setting_key(&format!("{prefix}{name}"))]
+            (SettingsHolder::Database(name), _) => vec![CatalogEntry::database_key(name)],
+            (SettingsHolder::Everybody, SettingChange::ResetAll) => Vec::new(),
+            (SettingsHolder::Everybody, SettingChange::Set(name, _) | SettingChange::FromCurrent(name)) => {
+                vec![CatalogEntry::setting_key(&format!("{OF_EVERYBODY}{name}"))]
             }
         }
     }
-}
-
-pub(super) fn prefix(holder: &SettingsHolder) -> &'static str {
-    if matches!(holder, SettingsHolder::Everybody) { OF_EVERYBODY } else { OF_DATABASE }
 }
 
 /// Parses what stands behind `ALTER ROLE name` if it is about settings; `None`: it is something else.

@@ -5,7 +5,6 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{OwnerReach, denied, denied_for, not_owner};
-use crate::sql::granting::check_database;
 use crate::sql::grants::{Granting, Object};
 use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
@@ -146,9 +145,9 @@ impl Planner<'_> {
         types.filter(|known| known.rights.owner == owner).cloned().collect()
     }
 
-    fn write_owned_place(&mut self, place: Place, owner: u32) {
-        let rights = given(&self.catalog.rights(place), owner);
-        self.write(CatalogEntry::rights_key(place), Some(CatalogEntry::Rights(Arc::new(rights))));
+    fn write_owned_public(&mut self, owner: u32) {
+        let rights = given(&self.catalog.rights(Place::Schema), owner);
+        self.write(CatalogEntry::rights_key(Place::Schema), Some(CatalogEntry::Rights(Arc::new(rights))));
     }
 
     /// ALTER PROCEDURE, SCHEMA or DATABASE ... OWNER TO.
@@ -165,13 +164,10 @@ impl Planner<'_> {
                 }
             }
             Object::Schema(name) if name == PUBLIC && self.catalog.namespace(name).is_some() => {
-                self.give_place(Place::Schema, name, &new)?;
+                self.give_public(&new)?;
             }
             Object::Schema(name) => self.give_schema(name, &new)?,
-            Object::Database(name) => {
-                check_database(name, facts)?;
-                self.give_place(Place::Database, name, &new)?;
-            }
+            Object::Database(name) => self.give_database(name, &new)?,
             Object::Sequence(name) => {
                 let sequence = self.sequence(name)?;
                 self.check_owns(&sequence.rights, "sequence", name, OwnerReach::Object)?;
@@ -211,24 +207,32 @@ impl Planner<'_> {
         schemas.filter(|schema| schema.oid != 0 && schema.rights.owner == owner).cloned().collect()
     }
 
-    fn give_place(&mut self, place: Place, name: &str, new: &RoleSchema) -> Result<()> {
-        let rights = self.catalog.rights(place);
-        let word = if place == Place::Schema { "schema" } else { "database" };
+    fn give_public(&mut self, new: &RoleSchema) -> Result<()> {
+        let rights = self.catalog.rights(Place::Schema);
         if !self.standing.has(rights.owner) {
-            return Err(not_owner(word, name));
+            return Err(not_owner("schema", PUBLIC));
         }
+        if rights.owner != new.oid {
+            self.check_gives(new, None)?;
+            self.check_place(Place::Database, Privileges::CREATE, "")?;
+            self.write_owned_public(new.oid);
+        }
+        Ok(())
+    }
+
+    /// ALTER DATABASE ... OWNER TO. Errors: 3D000, 42501.
+    fn give_database(&mut self, name: &str, new: &RoleSchema) -> Result<()> {
+        let known = self.owned_database(name)?;
+        let rights = self.catalog.database_rights(known.id);
         if rights.owner == new.oid {
             return Ok(());
         }
         self.check_gives(new, None)?;
         let role = &self.standing.role;
-        if place == Place::Database && !(role.superuser || role.create_database) {
+        if !(role.superuser || role.create_database) {
             return Err(denied("permission denied to change owner of database"));
         }
-        if place == Place::Schema {
-            self.check_place(Place::Database, Privileges::CREATE, "")?;
-        }
-        self.write_owned_place(place, new.oid);
+        self.write_database_rights(known.id, given(&rights, new.oid));
         Ok(())
     }
 
@@ -263,9 +267,13 @@ impl Planner<'_> {
             for schema in self.schemas_of(role.oid) {
                 self.write_owned_schema(&schema, new.oid);
             }
-            for place in Place::ALL {
-                if self.catalog.rights(place).owner == role.oid {
-                    self.write_owned_place(place, new.oid);
+            if self.catalog.rights(Place::Schema).owner == role.oid {
+                self.write_owned_public(new.oid);
+            }
+            for known in self.catalog.all_databases() {
+                let rights = self.catalog.database_rights(known.id);
+                if rights.owner == role.oid {
+                    self.write_database_rights(known.id, given(&rights, new.oid));
                 }
             }
         }
@@ -324,7 +332,7 @@ impl Planner<'_> {
             for schema in self.schemas_of(role.oid) {
                 self.drop_schema(&schema, cascade, facts)?;
             }
-            self.ungrant(role.oid, facts)?;
+            self.ungrant(role.oid)?;
             self.forget_in_policies(role.oid);
             self.drop_defaults(role.oid);
         }
@@ -332,7 +340,7 @@ impl Planner<'_> {
     }
 
     /// Takes away all that was granted to a role, as far as the session's role may.
-    fn ungrant(&mut self, role: u32, facts: &Facts) -> Result<()> {
+    fn ungrant(&mut self, role: u32) -> Result<()> {
         let revoke = Granting::revoke_all();
         let is_named =
             |rights: &Rights| rights.owner != role && rights.grants.iter().flatten().any(|grant| grant.grantee == role);
@@ -361,9 +369,12 @@ impl Planner<'_> {
         for name in schemas {
             self.grant_on_schema(&revoke, &[role], &name)?;
         }
-        for (place, name) in [(Place::Database, facts.database), (Place::Schema, PUBLIC)] {
-            if is_named(&self.catalog.rights(place)) {
-                self.grant_on_place(&revoke, &[role], place, name)?;
+        if is_named(&self.catalog.rights(Place::Schema)) {
+            self.grant_on_public(&revoke, &[role])?;
+        }
+        for known in self.catalog.all_databases() {
+            if is_named(&self.catalog.database_rights(known.id)) {
+                self.grant_on_database(&revoke, &[role], &known.name)?;
             }
         }
         Ok(())
@@ -404,7 +415,29 @@ fn check_not_required(role: &RoleSchema, what: &str) -> Result<()> {
 }
 
 /// What depends on a role, as errors list it.
-pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<String> {
+pub(super) fn dependents(catalog: &Catalog, role: u32) -> Vec<String> {
+    let mut found = dependents_within(catalog, role);
+    let mut databases = catalog.all_databases();
+    databases.sort_by_key(|known| known.id);
+    for known in &databases {
+        let rights = catalog.database_rights(known.id);
+        if rights.owner == role {
+            found.push(format!("owner of database {}", known.name));
+        } else if rights.grants.as_ref().is_some_and(|grants| name_role(grants, role)) {
+            found.push(format!("privileges for database {}", known.name));
+        }
+    }
+    for known in databases.iter().filter(|known| known.id != catalog.database) {
+        match catalog.within(known.id).map_or(0, |own| dependents_within(own, role).len()) {
+            0 => {}
+            1 => found.push(format!("1 object in database {}", known.name)),
+            count => found.push(format!("{count} objects in database {}", known.name)),
+        }
+    }
+    found
+}
+
+fn dependents_within(catalog: &Catalog, role: u32) -> Vec<String> {
     let granted =
         |rights: &Rights| rights.owner != role && rights.grants.as_ref().is_some_and(|grants| name_role(grants, role));
     let mut found: Vec<(u32, u32, String)> = Vec::new();
@@ -428,7 +461,6 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
     for (known, _) in catalog.extensions.values() {
         object(CommentTarget::EXTENSIONS, known.oid, &known.rights, &format!("extension {}", known.name));
     }
-    object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));
     object(2615, 0, &catalog.rights(Place::Schema), "schema public");
     for (schema, _) in catalog.namespaces.values().filter(|(schema, _)| schema.oid != 0) {
         object(2615, schema.oid, &schema.rights, &format!("schema {}", schema.name));

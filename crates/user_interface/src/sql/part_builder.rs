@@ -18,6 +18,7 @@ use crate::sql::parts::{AskedQuery, PartParameter, PartQuery, QueryDescription, 
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::relied::mentions_with;
 use crate::sql::types::Stop;
+use messages::database::DatabaseId;
 use messages::program::{Action, ForeignKeyReference, Program, ResultColumn, StatementEdge};
 use messages::schema::CatalogVersions;
 use messages::{Key, Timestamp};
@@ -521,6 +522,7 @@ fn edge(edge: StatementEdge) -> Program {
         relies_on: Arc::default(),
         read_only: false,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     }
 }
 

@@ -27,6 +27,7 @@ use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
+use messages::database::DatabaseId;
 use messages::program::{Program, ResultColumn};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, CatalogVersions};
@@ -170,6 +171,8 @@ pub struct Prepared {
     pub role: u32,
     /// The schemas where its names were looked for.
     pub path: SearchPath,
+    /// The database that it was compiled in.
+    pub database: DatabaseId,
     /// The time zone in which its constants were read.
     pub zone: Zone,
     /// Catalog rows that decided what its names mean, with their versions.
@@ -213,6 +216,15 @@ impl Prepared {
             Plan::Parts(parts) => Some(Arc::make_mut(&mut Arc::make_mut(parts).begin)),
             _ => None,
         }
+    }
+
+    /// The same for sessions of this database: its program finds the catalog rows that it relies on where that has them.
+    pub fn placed(mut self, database: DatabaseId) -> Prepared {
+        self.database = database;
+        if let Some(program) = self.first_program().filter(|program| program.database != database) {
+            *program = program.placed(database);
+        }
+        self
     }
 
     /// Whether what it mentions is as it was.
@@ -318,6 +330,7 @@ impl Prepared {
             inside_blocks: None,
             role: 0,
             path: Arc::from([]),
+            database: DatabaseId::FIRST,
             zone: Zone::UTC,
             resolved: Arc::default(),
             denied: None,

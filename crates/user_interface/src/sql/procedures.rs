@@ -21,6 +21,7 @@ use crate::sql::qualify::qualified;
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines;
 use crate::sql::types::{Stop, Typed, data_type, user_type_name};
+use messages::database::DatabaseId;
 use messages::privilege::Rights;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::{CatalogEntry, ProcedureSchema};
@@ -309,6 +310,7 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
         relies_on: relies_on.into(),
         read_only: body.read_only,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     };
     compiler.rely(&mut program);
     Ok(program)

@@ -162,7 +162,7 @@ impl Object {
             Object::Schema(name) => {
                 vec![CatalogEntry::rights_key(Place::Schema), CatalogEntry::namespace_key(name)]
             }
-            Object::Database(_) => vec![CatalogEntry::rights_key(Place::Database)],
+            Object::Database(name) => vec![CatalogEntry::database_key(name)],
             Object::AllTables(name) | Object::AllSequences(name) | Object::AllProcedures(_, name) => {
                 vec![CatalogEntry::namespace_key(name)]
             }

@@ -310,7 +310,7 @@ fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists:
     }
     // Nothing may be made or granted meanwhile that depends on it.
     planner.rely_on_all();
-    let dependents = dependents(&planner.catalog, role.oid, facts);
+    let dependents = dependents(&planner.catalog, role.oid);
     if !dependents.is_empty() {
         let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
         return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message).with_detail(dependents.join("\n")));

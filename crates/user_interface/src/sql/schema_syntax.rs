@@ -1,9 +1,10 @@
-//! CREATE, ALTER and DROP SCHEMA, SET SCHEMA and COMMENT ON, and where extensions are told, from tokens to what they ask for.
+//! CREATE, ALTER and DROP SCHEMA, SET SCHEMA and COMMENT ON, and where extensions and databases are told, from tokens to what they ask for.
 //!
 //! Invariant: what is no such statement is left as it was.
 
 use crate::errors::{Result, SqlError};
 use crate::sql::comment_syntax::{self, CommentStatement};
+use crate::sql::database_syntax::{self, DatabaseStatement};
 use crate::sql::extension_syntax::{self, ExtensionStatement};
 use crate::sql::grants::comma_separated;
 use crate::sql::lookup::{NameKind, NameLookup};
@@ -31,6 +32,8 @@ pub enum SchemaStatement {
     DropExpression(DroppedExpression),
     /// CREATE, ALTER or DROP EXTENSION.
     Extension(ExtensionStatement),
+    /// CREATE, ALTER or DROP DATABASE.
+    Database(DatabaseStatement),
 }
 
 /// A schema to be made.
@@ -84,6 +87,7 @@ impl SchemaStatement {
             SchemaStatement::Move(MovedRelation { word: "sequence", .. }) => "ALTER SEQUENCE",
             SchemaStatement::Move(_) | SchemaStatement::DropExpression(_) => "ALTER TABLE",
             SchemaStatement::Extension(statement) => statement.tag(),
+            SchemaStatement::Database(statement) => statement.tag(),
         }
     }
 
@@ -108,6 +112,7 @@ impl SchemaStatement {
         let schemas = match self {
             SchemaStatement::Comment(comment) => return comment.mentioned(lookup),
             SchemaStatement::Extension(statement) => return statement.mentioned(),
+            SchemaStatement::Database(statement) => return statement.mentioned(),
             SchemaStatement::Create(NewSchema { name, .. }) => name.iter().collect(),
             SchemaStatement::Rename(name, to) => vec![name, to],
             SchemaStatement::Drop(dropped) => dropped.names.iter().collect(),
@@ -125,6 +130,9 @@ impl SchemaStatement {
 pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatement>> {
     if let Some(statement) = extension_syntax::parse(verb, words)? {
         return Ok(Some(SchemaStatement::Extension(statement)));
+    }
+    if let Some(statement) = database_syntax::parse(verb, words)? {
+        return Ok(Some(SchemaStatement::Database(statement)));
     }
     let mut ahead = Words { text: words.text, rest: words.rest };
     let parsed = match verb {

@@ -31,6 +31,7 @@ pub fn plan(
     match statement {
         SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
         SchemaStatement::Extension(statement) => planner.extension(statement, facts)?,
+        SchemaStatement::Database(statement) => planner.database(statement, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
         SchemaStatement::Rename(name, to) => planner.rename_schema(name, to)?,
         SchemaStatement::Drop(dropped) => {
@@ -207,6 +208,8 @@ impl Planner<'_> {
 
     /// Drops a schema with what is in it. Errors: 2BP01 for one that is not empty, unless CASCADE takes that along.
     pub(super) fn drop_schema(&mut self, schema: &NamespaceSchema, cascade: bool, facts: &Facts) -> Result<()> {
+        // What another site has just made in it may not be known here; whatever is made takes a number.
+        self.relied.insert(CatalogEntry::next_key());
         let contents = self.contents(schema, facts);
         if !cascade && !contents.is_empty() {
             let mut depends: Vec<String> =

@@ -9,6 +9,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::scope::{HeldTable, tested_first};
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
+use messages::database::DatabaseId;
 use messages::namespace;
 use messages::program::{
     Action, Expression, Program, ResultColumn, RowLockStrength, RowLockWait, RowSortKey, RowSource, SelectLock,
@@ -60,6 +61,7 @@ impl Compiler<'_> {
             relies_on: relies_on.into_iter().collect(),
             read_only,
             references: std::sync::Arc::default(),
+            database: DatabaseId::FIRST,
         })
     }
 

@@ -10,6 +10,7 @@ use crate::sql::names;
 use crate::sql::select::column_name;
 use crate::sql::sequence_names::arguments;
 use crate::sql::types::Compiled;
+use messages::database::DatabaseId;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor};
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl Compiler<'_> {
                 (None, Some([channel, payload])) => {
                     let channel = self.typed_as(channel, Type::Text, &Scope::empty())?;
                     let payload = self.typed_as(payload, Type::Text, &Scope::empty())?;
-                    actions.push(Action::Notify { channel, payload, process: self.facts.process });
+                    actions.push(Action::notify(channel, payload, self.facts.process));
                     Expression::Constant(Value::text(""))
                 }
                 // No such function: the query processor says so in PostgreSQL's words.
@@ -205,6 +206,7 @@ impl Compiler<'_> {
             relies_on: Arc::default(),
             read_only,
             references: Arc::default(),
+            database: DatabaseId::FIRST,
         };
         Ok(Some(SessionCalls { program, sleeps: sleeps.into(), locks }))
     }

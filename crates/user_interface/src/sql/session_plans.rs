@@ -17,6 +17,7 @@ use crate::sql::session_calls::listening_channels;
 use crate::sql::system;
 use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
+use messages::database::DatabaseId;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::CatalogEntry;
 use sqlparser::ast;
@@ -98,11 +99,12 @@ fn of_notify(text: &Arc<str>, channel: &Arc<str>, payload: &Arc<str>, context: &
     let process = context.facts.process;
     let program = Program {
         parameters: Vec::new(),
-        actions: vec![Action::Notify { channel: constant(channel), payload: constant(payload), process }],
+        actions: vec![Action::notify(constant(channel), constant(payload), process)],
         columns: Vec::new(),
         relies_on: Arc::default(),
         read_only: false,
         references: Arc::default(),
+        database: DatabaseId::FIRST,
     };
     let mut prepared = Prepared::simple(text, Plan::Program(Arc::new(program)), Tag::Plain("NOTIFY"));
     prepared.shareable = false;
@@ -124,6 +126,9 @@ fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
             let plan = Plan::Namespaces(Arc::new(SchemaStatement::clone(schemas)));
             let mut prepared = Prepared::simple(text, plan, Tag::Plain(schemas.tag()));
             prepared.writes = true;
+            if let SchemaStatement::Database(statement) = &**schemas {
+                prepared.outside_blocks = statement.outside_blocks();
+            }
             prepared.shareable = false;
             prepared
         }
@@ -148,6 +153,7 @@ fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
                 relies_on: Arc::default(),
                 read_only: false,
                 references: Arc::default(),
+                database: DatabaseId::FIRST,
             };
             let plan = Plan::Program(Arc::new(program));
             Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS"))

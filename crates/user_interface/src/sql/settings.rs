@@ -10,6 +10,7 @@ use crate::sql::known_settings::{
 };
 use messages::SiteId;
 use messages::concurrency::{Method, SwitchStrategy};
+use messages::database::DatabaseId;
 use messages::namespace::PUBLIC_OID;
 use messages::schema::{Catalog, TemporaryOwner};
 use messages::session::AccessMode;
@@ -33,6 +34,8 @@ pub struct Facts<'a> {
     pub is_superuser: bool,
     /// The database's name.
     pub database: &'a str,
+    /// Its number.
+    pub database_id: DatabaseId,
     /// What `version()` says.
     pub version: &'a str,
     /// What `server_version` says.
@@ -105,6 +108,7 @@ impl<'a> Facts<'a> {
             session_role: 0,
             is_superuser: false,
             database: "",
+            database_id: DatabaseId::FIRST,
             version: "",
             server_version: "",
             process: 0,

@@ -86,9 +86,9 @@ impl LockTable {
                 Action::Update { source, assignments, .. } => {
                     let key = key_of(source).expect("one row");
                     assert!(self.rows.contains_key(&key), "{key} is not there");
-                    let [kind, number] = key.values();
+                    let [kind, number, database] = key.values();
                     let Expression::Constant(claims) = &assignments[0].1 else { panic!("no constant") };
-                    let (_, queue) = AdvisoryQueue::decode(&[kind, number, claims.clone()]).expect("claims");
+                    let (_, queue) = AdvisoryQueue::decode(&[kind, number, database, claims.clone()]).expect("claims");
                     self.written.push((key, Some(queue)));
                 }
                 Action::Delete { source, .. } => self.written.push((key_of(source).expect("one row"), None)),

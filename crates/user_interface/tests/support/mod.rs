@@ -11,6 +11,7 @@ use bytes::{BufMut, BytesMut};
 use lock_table::LockTable;
 use messages::access::AccessReply;
 use messages::advisory;
+use messages::database::DatabaseId;
 use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
 use messages::replication::SiteNotice;
@@ -141,7 +142,7 @@ impl Script {
             "doubts" => self.answers_doubts = true,
             "counts" => self.counts(),
             "login" => {
-                self.command("connect user=alice");
+                self.command("connect user=alice database=raid");
                 self.output.clear();
             }
             "explain" => self.explain(rest),
@@ -177,7 +178,12 @@ impl Script {
                 // channel=payload ...: what one commit brings.
                 let of = |text: &str| {
                     let (channel, payload) = text.split_once('=').expect("channel=payload");
-                    Notification { channel: channel.into(), payload: payload.into(), process: 7 }
+                    Notification {
+                        channel: channel.into(),
+                        payload: payload.into(),
+                        process: 7,
+                        database: DatabaseId::FIRST,
+                    }
                 };
                 self.deliver(Message::Notified(Arc::new(rest.split(' ').map(of).collect())));
             }
@@ -221,7 +227,12 @@ impl Script {
     /// The session has been given a lock.
     fn tell_given(&mut self) {
         let payload = format!("2.1.9 1.{}.{}", self.life, SESSION.0).into();
-        let told = Notification { channel: advisory::CHANNEL.into(), payload, process: advisory::PROCESS };
+        let told = Notification {
+            channel: advisory::CHANNEL.into(),
+            payload,
+            process: advisory::PROCESS,
+            database: DatabaseId::FIRST,
+        };
         self.deliver(Message::Notified(Arc::new(vec![told])));
     }
 
