@@ -101,6 +101,7 @@ impl Beside {
             database: "regression".to_string(),
             session_options: None,
         });
+        let first = Address { database: "raid".to_string(), address: address.address, user: address.user.clone() };
         let serves = self.environment.interrupt.wait(START_TIME_MAX, || {
             process.check_alive()?;
             // A site that cannot serve yet refuses what writes.
@@ -108,7 +109,12 @@ impl Beside {
                 connection.simple("CREATE TABLE IF NOT EXISTS raid_serves (a int4)").is_done()
                     && connection.simple("DROP TABLE raid_serves").is_done()
             };
-            Ok(Connection::open(&address).is_ok_and(ready))
+            if !Connection::open(&first).is_ok_and(ready) {
+                return Ok(false);
+            }
+            // It may have been made in an earlier life of this data.
+            let made = Connection::open(&first).map(|mut connection| connection.simple("CREATE DATABASE regression"));
+            Ok(made.is_ok() && Connection::open(&address).is_ok())
         })?;
         if !serves {
             let what = format!("Raid to take statements at port {port}");
