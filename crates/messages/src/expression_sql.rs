@@ -405,6 +405,14 @@ impl Printer<'_> {
             [Expression::Constant(Value::Text(field)), ..] => Some(field.to_string()),
             _ => None,
         };
+        let of_search = matches!(arguments, [_, _]).then(|| search_argument(name)).flatten();
+        if let Some((place, type_name)) = of_search
+            && let Expression::Constant(Value::Text(text)) = &arguments[place]
+        {
+            let mut shown = shown;
+            shown[place] = format!("'{}'::{type_name}", text.replace('\'', "''"));
+            return format!("{name}({})", shown.join(", "));
+        }
         match (name, shown.as_slice(), field) {
             ("substring", [text, from], _) => format!("SUBSTRING({text} FROM {from})"),
             ("substring", [text, from, length], _) => format!("SUBSTRING({text} FROM {from} FOR {length})"),
@@ -432,6 +440,17 @@ fn is_composed(expression: &Expression) -> bool {
             | Expression::Any(..)
             | Expression::Like(..)
     )
+}
+
+/// The argument of a function of full text search that is a text here and of another type in SQL, and that type.
+fn search_argument(name: &str) -> Option<(usize, &'static str)> {
+    match name {
+        "to_tsvector" | "to_tsquery" | "plainto_tsquery" | "phraseto_tsquery" | "websearch_to_tsquery" => {
+            Some((0, "regconfig"))
+        }
+        "setweight" => Some((1, "\"char\"")),
+        _ => None,
+    }
 }
 
 /// Functions of arguments of any type.

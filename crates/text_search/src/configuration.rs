@@ -96,4 +96,10 @@ impl SearchConfiguration {
         }
         SearchVector::of_document(words)
     }
+
+    /// The vector of texts that go on from one to the next. Errors: 54000 if it is too long.
+    pub fn vector_of_columns<'a>(self, texts: impl Iterator<Item = &'a str>) -> Result<SearchVector, TextSearchError> {
+        let mut place = 0;
+        SearchVector::of_document(texts.flat_map(|text| self.words(text, &mut place)).collect())
+    }
 }

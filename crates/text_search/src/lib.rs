@@ -3,9 +3,8 @@
 //! Invariant: what it answers is what PostgreSQL 15 answers in a database of locale C; where that has a bound, this
 //! has it.
 //!
-//! In reading order: [`tokens`] takes a text apart, [`configuration`] makes lexemes of tokens, [`vector`] and
-//! [`query`] are the two
-//! types, `matching` lets one look for the other, [`rank`] and [`mod@headline`] tell how well and where.
+//! In reading order: [`tokens`] takes a text apart, [`configuration`] makes lexemes of tokens, [`names`]
+//! finds it, [`vector`] and [`query`] are the two types, `matching` lets one look for the other, [`rank`] and [`mod@headline`] tell how well and where.
 
 pub mod binary;
 pub mod configuration;
@@ -13,6 +12,7 @@ pub mod error;
 pub mod headline;
 pub mod limits;
 mod matching;
+pub mod names;
 mod order_key;
 pub mod query;
 mod query_stops;

@@ -49,11 +49,12 @@ impl Array {
     }
 }
 
-/// The type by which values of this one are held: every string is `text`.
+/// The type by which values of this one are held: every string is `text`, every bit string `bit`.
 pub(crate) fn held(data_type: Type) -> Type {
     match data_type.element() {
         Some(element) => held(element).array(),
         None if data_type.is_string() => Type::Text,
+        None if data_type.is_bits() => Type::Bit(0),
         None => data_type.unmodified(),
     }
 }

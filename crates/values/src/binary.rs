@@ -3,6 +3,7 @@
 //! Invariant: decoding checks lengths, bounds and UTF-8: any bytes from a client yield a value of the type or an error.
 
 use crate::array_message::{parse_binary, write_binary};
+use crate::bits;
 use crate::calendar::{checked_date, checked_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::hardware;
@@ -14,6 +15,8 @@ use crate::range_message;
 use crate::text;
 use crate::types::Type;
 use crate::value::{Interval, Value};
+use crate::zoned_time;
+use text_search::{SearchQuery, SearchVector};
 
 const NUMERIC_NEGATIVE: u16 = 0x4000;
 const NUMERIC_POSITIVE: u16 = 0x0000;
@@ -65,8 +68,13 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         Value::Cidr(network) => network::write_binary(network, true, out),
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
+        Value::TsVector(vector) => vector.write_binary(out),
+        Value::TsQuery(query) => query.write_binary(out),
         Value::Range(range) => range_message::write_range(range, out),
         Value::Multirange(multirange) => range_message::write_multirange(multirange, out),
+        Value::Bits(string) => bits::write_binary(string, out),
+        Value::TimeTz(zoned) => zoned_time::write_binary(zoned, out),
+        Value::Money(amount) => out.extend_from_slice(&amount.to_be_bytes()),
         Value::Array(array) => write_binary(array, data_type.element().unwrap_or_else(|| array.element()), out),
     }
 }
@@ -121,8 +129,13 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Cidr => Value::Cidr(network::from_binary(bytes, true)?),
         Type::MacAddr => Value::MacAddr(array(bytes)?),
         Type::MacAddr8 => Value::MacAddr8(hardware::of_binary8(bytes).ok_or_else(malformed)?),
+        Type::TsVector => Value::ts_vector(SearchVector::of_binary(bytes).map_err(ValueError::of_search)?),
+        Type::TsQuery => Value::ts_query(SearchQuery::of_binary(bytes).map_err(ValueError::of_search)?),
         Type::Range(kind) => Value::range(range_message::parse_range(bytes, kind)?),
         Type::Multirange(kind) => Value::multirange(range_message::parse_multirange(bytes, kind)?),
+        Type::Bit(_) | Type::VarBit(_) => Value::Bits(bits::from_binary(bytes)?),
+        Type::TimeTz(_) => Value::TimeTz(zoned_time::from_binary(bytes)?),
+        Type::Money => Value::Money(i64::from_be_bytes(array(bytes)?)),
         Type::Oid => Value::Oid(u32::from_be_bytes(array(bytes)?)),
         Type::Array(element) => return parse_binary(bytes, element.data_type()),
         Type::Void => return Err(text::no_input()),

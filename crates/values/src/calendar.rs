@@ -150,7 +150,7 @@ pub(crate) fn clock_of(seconds: i64) -> String {
 }
 
 /// An offset as ISO 8601 has it behind a time: `+02`, `-03:30`, `+00:53:28`.
-fn offset_text(seconds: i32) -> String {
+pub(crate) fn offset_text(seconds: i32) -> String {
     format!("{}{}", if seconds < 0 { '-' } else { '+' }, clock_of(i64::from(seconds).abs()))
 }
 

@@ -4,12 +4,14 @@
 //! and which of them need `CAST`, is PostgreSQL's `pg_cast`; every type casts to and from the strings, and arrays cast as their elements do.
 
 use crate::array::held;
+use crate::bits::BitString;
 use crate::calendar::{checked_date, checked_timestamp, split_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::hardware;
 use crate::json::{self, Jsonb};
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier;
+use crate::money;
 use crate::numeric;
 use crate::operators::cast_text;
 use crate::ranges::MultirangeValue;
@@ -18,6 +20,7 @@ use crate::text;
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use crate::zone::Zone;
+use crate::zoned_time::ZonedTime;
 use bigdecimal::{BigDecimal, ToPrimitive};
 
 pub use crate::modifier::Strictness;
@@ -36,7 +39,7 @@ pub enum Context {
 /// Where a cast from one type to another applies; `None` if there is none.
 pub fn context(from: Type, to: Type) -> Option<Context> {
     use Context::{Assignment, Explicit, Implicit};
-    use Type::{BigInt, Boolean, Date, Integer, Oid, SmallInt, Time, Timestamp, TimestampTz};
+    use Type::{BigInt, Boolean, Date, Integer, Money, Oid, SmallInt, Time, TimeTz, Timestamp, TimestampTz};
     if from.unmodified() == to.unmodified() {
         return Some(Implicit);
     }
@@ -68,6 +71,10 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (Type::Cidr, Type::Inet) | (Type::MacAddr, Type::MacAddr8) | (Type::MacAddr8, Type::MacAddr) => Implicit,
         (Type::Inet, Type::Cidr) => Assignment,
         (Type::Range(of), Type::Multirange(all)) if of == all => Explicit,
+        (Type::Bit(_), Type::VarBit(_)) | (Type::VarBit(_), Type::Bit(_)) | (Time(_), TimeTz(_)) => Implicit,
+        (Integer | BigInt, Type::Bit(_)) | (Type::Bit(_), Integer | BigInt) => Explicit,
+        (TimestampTz(_), TimeTz(_)) | (TimeTz(_), Time(_)) => Assignment,
+        (Integer | BigInt | Type::Numeric(_), Money) | (Money, Type::Numeric(_)) => Assignment,
         (SmallInt | Integer | BigInt, Oid) => Implicit,
         (Oid, Integer | BigInt) => Assignment,
         (Date, Timestamp(_) | TimestampTz(_)) | (Timestamp(_), TimestampTz(_)) | (Time(_), Type::Interval(_)) => {
@@ -259,6 +266,20 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         }
         (Value::MacAddr(bytes), Type::MacAddr8) => Value::MacAddr8(hardware::widened(*bytes)),
         (Value::MacAddr8(bytes), Type::MacAddr) => Value::MacAddr(hardware::narrowed(*bytes)?),
+        (Value::Bits(_), Type::Integer | Type::BigInt) | (_, Type::Bit(_)) => return of_bits(value, target),
+        (Value::Money(_), Type::Numeric(_)) | (_, Type::Money) => return of_money(value, target),
+        (Value::TimeTz(zoned), Type::Time(_)) => Value::Time(zoned.time),
+        (Value::Time(time), Type::TimeTz(_)) => {
+            let offset = zone.fixed_offset().ok_or_else(|| {
+                let name = zone.name();
+                ValueError::unsupported(format!("the offset of a time without a day in the time zone {name}"))
+            })?;
+            Value::TimeTz(ZonedTime { time: *time, offset })
+        }
+        (Value::TimestampTz(instant), Type::TimeTz(_)) => {
+            let offset = zone.at(*instant).seconds;
+            Value::TimeTz(ZonedTime { time: split_timestamp(zone.local(*instant)).1, offset })
+        }
         (Value::Json(text), Type::Jsonb) => text::parse(text, target)?,
         (Value::Jsonb(tree), Type::Json) => Value::Json(json::write::to_string(tree).into()),
         (Value::Jsonb(tree), Type::Boolean) => match **tree {
@@ -271,6 +292,32 @@ fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, Valu
         },
         (Value::Time(time), Type::Interval(_)) => Value::Interval(Interval { microseconds: *time, ..Interval::ZERO }),
         (Value::Interval(span), Type::Time(_)) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
+        _ => return Ok(None),
+    }))
+}
+
+/// Bits as a number, or a number as bits; `None` if there is no such cast. Errors: 22003 for too many of them.
+fn of_bits(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
+    let out_of_range = || ValueError::out_of_range(target.base_name());
+    Ok(Some(match (value, target) {
+        (Value::Bits(bits), Type::Integer) if bits.length() > i32::BITS => return Err(out_of_range()),
+        (Value::Bits(bits), Type::Integer) => Value::Integer(bits.to_integer().ok_or_else(out_of_range)? as i32),
+        (Value::Bits(bits), Type::BigInt) => Value::BigInt(bits.to_integer().ok_or_else(out_of_range)? as i64),
+        (Value::Integer(_) | Value::BigInt(_), Type::Bit(length)) => {
+            Value::Bits(BitString::of_integer(value.as_integer().unwrap_or(0), length.max(1)))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// An amount as a number, or a number as an amount; `None` if there is no such cast. Errors: 22003.
+fn of_money(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
+    Ok(Some(match (value, target) {
+        (Value::Money(amount), Type::Numeric(_)) => Value::numeric(money::to_numeric(*amount)),
+        (Value::Integer(_) | Value::BigInt(_), Type::Money) => {
+            Value::Money(money::of_integer(value.as_integer().unwrap_or(0))?)
+        }
+        (Value::Numeric(number), Type::Money) => Value::Money(money::of_numeric(number)?),
         _ => return Ok(None),
     }))
 }
@@ -305,7 +352,8 @@ mod tests {
                     Ok(Value::Null) => prop_assert!(value.is_null()),
                     Ok(converted) => {
                         prop_assert_eq!(converted.data_type(), Some(held(to)));
-                        prop_assert!(context(from, to).is_some(), "{} to {}", from, to);
+                        // A bit string casts as `bit`, whichever of the two types it is of.
+                        prop_assert!(context(held(from), to).is_some(), "{} to {}", from, to);
                     }
                     Err(error) if error.sqlstate == sqlstate::CANNOT_COERCE => {
                         prop_assert!(context(from, to).is_none(), "{} to {}", from, to);

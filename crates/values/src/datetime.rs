@@ -7,15 +7,14 @@ use crate::calendar::{Civil, JULIAN_EPOCH, UNIX_EPOCH_DAYS, day_number, days_in_
 use crate::calendar::{checked_date, checked_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::float::is_space;
-use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
+use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND, ZONE_HOURS_END};
 use crate::types::Type;
 use crate::value::Value;
 use crate::zone::{Abbreviation, Zone};
+use crate::zoned_time::ZonedTime;
 
 /// Longest text that is read as a date or time, in bytes (`MAXDATELEN`).
 const TEXT_BYTES_MAX: usize = 128;
-/// Largest offset of a time zone, in hours, exclusive (`MAX_TZDISP_HOUR`).
-const ZONE_HOURS_END: i64 = 16;
 /// Two-digit years below this are of the 21st century.
 const CENTURY_PIVOT: i64 = 70;
 
@@ -111,7 +110,7 @@ enum DateFault {
     Unsupported,
 }
 
-/// Reads a text as `date`, `time`, `timestamp` or `timestamptz`; what names no zone is of this one.
+/// Reads a text as `date`, `time`, `timetz`, `timestamp` or `timestamptz`; what names no zone is of this one.
 pub(crate) fn parse(input: &str, data_type: Type, zone: &Zone) -> Result<Value, ValueError> {
     let text = input.trim_matches(is_space);
     let value = if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
@@ -266,7 +265,7 @@ fn read_fields(text: &str, data_type: Type) -> Result<DateFields, DateFault> {
                 set(&mut fields.zone, WrittenZone::Offset(read_zone(zone)?))?;
             }
             DateToken::Name(name) => {
-                if !fields.has_day() {
+                if !fields.has_day() && !matches!(data_type, Type::TimeTz(_)) {
                     return Err(DateFault::Syntax);
                 }
                 let zone = Zone::of_name(name).ok_or_else(|| DateFault::ZoneName(name.to_ascii_lowercase()))?;
@@ -355,7 +354,10 @@ fn read_word(word: &str, before_digits: bool, fields: &mut DateFields) -> Result
 fn read_number(text: &str, data_type: Type, fields: &mut DateFields) -> Result<(), DateFault> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let has_date = fields.day_number.is_some() || (fields.day.is_some() && fields.year.is_some());
-    if fields.time_us.is_none() && (has_date || matches!(data_type, Type::Time(_))) && matches!(whole.len(), 4 | 6) {
+    if fields.time_us.is_none()
+        && (has_date || matches!(data_type, Type::Time(_) | Type::TimeTz(_)))
+        && matches!(whole.len(), 4 | 6)
+    {
         let digits = |range: std::ops::Range<usize>| whole.get(range).map_or(Ok(0), digits_of);
         let (hours, minutes, seconds) = (digits(0..2)?, digits(2..4)?, digits(4..6)?);
         fields.time_us = Some(time_us(hours, minutes, seconds, fraction_us(fraction)?)?);
@@ -509,8 +511,33 @@ fn day_of(fields: &DateFields) -> Result<Option<i64>, DateFault> {
     Ok(Some(day_number(Civil { year, month, day })))
 }
 
+/// Makes a time with the offset of its zone. Where that is not the same on all days, only a day tells it: of a zone by its full name without one there is an error, of any other
+/// PostgreSQL would take today, which is not known here.
+fn assemble_zoned(fields: &DateFields, zone: &Zone) -> Result<ZonedTime, DateFault> {
+    // That has a time of its own, but is none of day.
+    if fields.day_number == Some(-UNIX_EPOCH_DAYS) {
+        return Err(DateFault::Syntax);
+    }
+    let time = time_of(fields)?.ok_or(DateFault::Syntax)?;
+    let local = day_of(fields)?.map(|days| days.saturating_mul(MICROSECONDS_PER_DAY).saturating_add(time));
+    let of_zone = |zone: &Zone| zone.fixed_offset().or_else(|| local.map(|local| zone.offset_of_local(local)));
+    let offset = match &fields.zone {
+        Some(WrittenZone::Offset(offset)) => (offset / MICROSECONDS_PER_SECOND) as i32,
+        Some(WrittenZone::Named(zone)) => of_zone(zone).ok_or(DateFault::Syntax)?,
+        Some(WrittenZone::Abbreviation(Abbreviation::Fixed { seconds, .. })) => *seconds,
+        Some(WrittenZone::Abbreviation(abbreviation)) => {
+            abbreviation.offset_of_local(local.ok_or(DateFault::Unsupported)?)
+        }
+        None => of_zone(zone).ok_or(DateFault::Unsupported)?,
+    };
+    Ok(ZonedTime { time, offset })
+}
+
 /// Makes the value; the inner error is a value beyond the bounds of its type.
 fn assemble(fields: &DateFields, data_type: Type, zone: &Zone) -> Result<Result<Value, ValueError>, DateFault> {
+    if matches!(data_type, Type::TimeTz(_)) {
+        return assemble_zoned(fields, zone).map(|zoned| Ok(Value::TimeTz(zoned)));
+    }
     let time = time_of(fields)?;
     if matches!(data_type, Type::Time(_)) {
         let time = time.ok_or(DateFault::Syntax)?;

@@ -25,6 +25,12 @@ impl ValueError {
         Self { sqlstate, message: message.into(), detail: None }
     }
 
+    /// What full text search says.
+    #[cold]
+    pub fn of_search(error: text_search::TextSearchError) -> Self {
+        Self::new(error.sqlstate, error.message)
+    }
+
     /// The same error with a DETAIL line.
     pub fn with_detail(mut self, detail: impl Into<Box<str>>) -> Self {
         self.detail = Some(detail.into());

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod numbers;
+mod searches;
 mod strings;
 mod times;
 pub mod uuids;
@@ -109,7 +110,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<ScalarFunction> {
         return None;
     }
     let candidates = || {
-        [numbers::TABLE, strings::TABLE, times::TABLE, uuids::TABLE]
+        [numbers::TABLE, searches::TABLE, strings::TABLE, times::TABLE, uuids::TABLE]
             .into_iter()
             .flatten()
             .filter(|entry| entry.name == name && entry.parameters.len() == arguments.len())
@@ -280,7 +281,7 @@ mod tests {
             values in prop::collection::vec(generate::data_type().prop_flat_map(generate::value_of), 3),
             field in prop::sample::select(vec!["epoch", "year", "century", "week", "second", "julian", "isoyear", "nothing"]),
         ) {
-            for entry in [numbers::TABLE, strings::TABLE, times::TABLE, uuids::TABLE].into_iter().flatten() {
+            for entry in [numbers::TABLE, searches::TABLE, strings::TABLE, times::TABLE, uuids::TABLE].into_iter().flatten() {
                 let is_time = ["extract", "date_part", "date_trunc"].contains(&entry.name);
                 let arguments: Result<Vec<Value>, _> = entry
                     .parameters

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is generated is a value this crate could have read, with bounds and ties more likely than chance.
 
+use crate::bits::BitString;
 use crate::error::sqlstate;
 use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
@@ -9,6 +10,7 @@ use crate::network::InetAddress;
 use crate::ranges::{MultirangeValue, RangeKind, RangeValue};
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
+use crate::zoned_time::ZonedTime;
 use bigdecimal::BigDecimal;
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -77,6 +79,30 @@ pub(crate) fn network() -> impl Strategy<Value = InetAddress> {
     (address, prop_oneof![any::<u8>(), 29_u8..33]).prop_map(with_mask)
 }
 
+/// Bit strings, many of them the beginning of others.
+fn bits() -> impl Strategy<Value = BitString> {
+    let bytes = prop_oneof![prop::collection::vec(any::<u8>(), 3), prop::collection::vec(0_u8..2, 3), Just(vec![0; 3])];
+    (0_u32..=24, bytes).prop_map(|(length, bytes)| BitString::new(length, bytes))
+}
+
+/// Times with zones, many of them the same at Greenwich.
+fn zoned_time() -> impl Strategy<Value = ZonedTime> {
+    let any_time = (0..=MICROSECONDS_PER_DAY, -57_599_i32..=57_599);
+    let hour = 3600_i64;
+    let whole_hours =
+        (0_i64..=24, -15_i32..=15).prop_map(move |(time, offset)| (time * hour * 1_000_000, offset * 3600));
+    prop_oneof![any_time, whole_hours].prop_map(|(time, offset)| ZonedTime { time, offset })
+}
+
+/// Texts of which some are vectors and some queries.
+fn search_text() -> impl Strategy<Value = String> {
+    let word = || "[a-c]{1,2}(:[1-9]{1,2}[AB]?)?";
+    let vector = prop::collection::vec(word(), 0..4).prop_map(|words| words.join(" "));
+    let query = prop::collection::vec("!?[a-c]{1,2}(:[*]?[AB]?)?", 0..4);
+    let operator = prop::sample::select(vec![" & ", " | ", " <-> ", " <2> "]);
+    prop_oneof![vector, (query, operator).prop_map(|(words, operator)| words.join(operator))]
+}
+
 fn interval() -> impl Strategy<Value = Interval> {
     let narrow = || prop_oneof![any::<i32>(), -40i32..40, Just(0)];
     (narrow(), narrow(), prop_oneof![any::<i64>(), Just(0), -3i64..3])
@@ -112,6 +138,9 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::Cidr => network().prop_map(|address| Value::Cidr(address.network())).boxed(),
         Type::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         Type::MacAddr8 => any::<[u8; 8]>().prop_map(Value::MacAddr8).boxed(),
+        Type::Bit(_) | Type::VarBit(_) => bits().prop_map(Value::Bits).boxed(),
+        Type::TimeTz(_) => zoned_time().prop_map(Value::TimeTz).boxed(),
+        Type::Money => integer().prop_map(Value::Money).boxed(),
         Type::Json => json(3).prop_map(|tree| Value::Json(crate::json::write::to_string(&tree).into())).boxed(),
         Type::Jsonb => json(3).prop_map(|tree| Value::jsonb(tree).expect("it is not deep")).boxed(),
         Type::Oid => integer().prop_map(|number| Value::Oid(number as u32)).boxed(),
@@ -120,6 +149,8 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
             let values = prop::collection::vec(nullable(element), 0..4);
             values.prop_map(move |values| Value::array(element, values)).boxed()
         }
+        Type::TsVector => search_text().prop_map(|text| Value::ts_vector(text.parse().unwrap_or_default())).boxed(),
+        Type::TsQuery => search_text().prop_map(|text| Value::ts_query(text.parse().unwrap_or_default())).boxed(),
         Type::Range(kind) => range(kind).prop_map(Value::range).boxed(),
         Type::Multirange(kind) => {
             let spans = |ranges: Vec<RangeValue>| ranges.iter().flat_map(|range| range.spans().to_vec()).collect();

@@ -12,8 +12,8 @@ use crate::enumeration::{EnumOrder, EnumValue};
 use crate::error::ValueError;
 use crate::json;
 use crate::key_parts::{
-    END, INTEGER_ZERO, PRESENT, append_integer, append_network, append_numeric, append_string, integer, narrow,
-    network, numeric, string, take, unknown_marker,
+    END, INTEGER_ZERO, PRESENT, append_bits, append_integer, append_network, append_numeric, append_string,
+    append_zoned_time, bits, integer, narrow, network, numeric, string, take, unknown_marker, zoned_time,
 };
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY};
 use crate::network::InetAddress;
@@ -21,6 +21,7 @@ use crate::ranges::stored as stored_ranges;
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use std::sync::Arc;
+use text_search::{SearchQuery, SearchVector};
 
 /// Marker of `true`; `false` is [`PRESENT`] alone.
 const TRUE: u8 = 0x02;
@@ -82,6 +83,17 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
             out.push(PRESENT);
             out.extend_from_slice(bytes);
         }
+        Value::Bits(string) => append_bits(string, out),
+        Value::TimeTz(zoned) => append_zoned_time(zoned, out),
+        Value::Money(amount) => append_integer(*amount, out),
+        Value::TsVector(vector) => {
+            out.push(PRESENT);
+            vector.append_key(out);
+        }
+        Value::TsQuery(query) => {
+            out.push(PRESENT);
+            query.append_key(out);
+        }
         Value::Range(range) => stored_ranges::append_range_key(range, out),
         Value::Multirange(multirange) => stored_ranges::append_multirange_key(multirange, out),
         // The label says nothing new of the order: it lets a key be read without the type's definition.
@@ -141,6 +153,8 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Time(_) => Value::Time(integer(marker, rest)?),
         Type::Timestamp(_) => Value::Timestamp(integer(marker, rest)?),
         Type::TimestampTz(_) => Value::TimestampTz(integer(marker, rest)?),
+        Type::Money => Value::Money(integer(marker, rest)?),
+        Type::TimeTz(_) => Value::TimeTz(zoned_time(marker, rest)?),
         Type::Numeric(modifier) => {
             let number = numeric(marker, rest)?;
             match modifier {
@@ -175,6 +189,9 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         }
         Type::MacAddr => Value::MacAddr(take(rest)?),
         Type::MacAddr8 => Value::MacAddr8(take(rest)?),
+        Type::Bit(_) | Type::VarBit(_) => Value::Bits(bits(rest)?),
+        Type::TsVector => Value::ts_vector(SearchVector::of_key(rest).ok_or_else(damaged_search)?),
+        Type::TsQuery => Value::ts_query(SearchQuery::of_key(rest).ok_or_else(damaged_search)?),
         Type::Range(kind) => Value::range(stored_ranges::range_of_key(kind, rest)?),
         Type::Multirange(kind) => Value::multirange(stored_ranges::multirange_of_key(kind, rest)?),
         Type::Enum(labels) => {
@@ -197,6 +214,11 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         }
         Type::Void => return Err(ValueError::corrupt("a key of type void")),
     })
+}
+
+#[cold]
+fn damaged_search() -> ValueError {
+    ValueError::corrupt("a vector or a query of text search in a key")
 }
 
 /// Bits whose unsigned order is the order of the floats: negatives inverted, others above them.

@@ -1,8 +1,10 @@
 //! What keys are made of, and `jsonb` within them: integers, strings, numerics and addresses whose bytes order as they do.
 
+use crate::bits::BitString;
 use crate::error::ValueError;
-use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+use crate::limits::{MICROSECONDS_PER_SECOND, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
 use crate::network::InetAddress;
+use crate::zoned_time::ZonedTime;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use std::net::IpAddr;
@@ -35,6 +37,38 @@ pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueErr
 /// Families of addresses in their order.
 const FAMILY_4: u8 = 4;
 const FAMILY_6: u8 = 6;
+
+/// A bit string is its bytes as a string, and how many bits of the last byte there are.
+pub(crate) fn append_bits(bits: &BitString, out: &mut Vec<u8>) {
+    append_string(bits.bytes(), out);
+    let unused = bits.bytes().len() * 8 - bits.length() as usize;
+    out.push(8 - unused as u8);
+}
+
+pub(crate) fn bits(rest: &mut &[u8]) -> Result<BitString, ValueError> {
+    let bytes = string(rest)?;
+    let [used] = take::<1>(rest)?;
+    let damaged = || ValueError::corrupt("the bits of a key");
+    let unused = usize::from(8_u8.checked_sub(used).ok_or_else(damaged)?);
+    let length = (bytes.len() * 8).checked_sub(unused).and_then(|length| u32::try_from(length).ok());
+    BitString::of_bytes(length.ok_or_else(damaged)?, &bytes).ok_or_else(damaged)
+}
+
+/// A time with a zone is the time at Greenwich, and the seconds that its zone is west of there.
+pub(crate) fn append_zoned_time(zoned: &ZonedTime, out: &mut Vec<u8>) {
+    append_integer(zoned.universal(), out);
+    append_integer(-i64::from(zoned.offset), out);
+}
+
+pub(crate) fn zoned_time(marker: u8, rest: &mut &[u8]) -> Result<ZonedTime, ValueError> {
+    let universal = integer(marker, rest)?;
+    let [marker] = take::<1>(rest)?;
+    let west = integer(marker, rest)?;
+    let damaged = || ValueError::corrupt("the offset of a time in a key");
+    let offset = west.checked_neg().and_then(|offset| i32::try_from(offset).ok()).ok_or_else(damaged)?;
+    let time = universal.checked_add(i64::from(offset) * MICROSECONDS_PER_SECOND).ok_or_else(damaged)?;
+    Ok(ZonedTime { time, offset })
+}
 
 /// Family, address of the network, length of the mask, and of the whole address the bytes that are not all the network's.
 pub(crate) fn append_network(network: &InetAddress, out: &mut Vec<u8>) {

@@ -11,7 +11,7 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`zone`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`enumeration`] for users' types; [`network`] and [`hardware`] for addresses; [`ranges`]; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
+//! [`enumeration`] for users' types; [`network`] and [`hardware`] for addresses; [`ranges`]; [`bits`], [`zoned_time`] and [`money`]; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`extensions`] of functions, [`addition`] to add to stored numbers.
 
 pub mod addition;
@@ -20,6 +20,7 @@ mod array;
 mod array_literal;
 mod array_message;
 pub mod binary;
+pub mod bits;
 pub mod calendar;
 pub mod cast;
 pub mod compare;
@@ -38,6 +39,7 @@ pub mod key;
 mod key_parts;
 pub mod limits;
 mod modifier;
+pub mod money;
 pub mod network;
 pub mod numeric;
 pub mod operators;
@@ -54,9 +56,11 @@ pub mod types;
 pub mod value;
 mod varint;
 pub mod zone;
+pub mod zoned_time;
 
 pub use addition::Addend;
 pub use array::Array;
+pub use bits::BitString;
 pub use enumeration::{EnumDefinition, EnumType, EnumValue};
 pub use error::ValueError;
 pub use json::Jsonb;
@@ -68,6 +72,7 @@ pub use ranges::{MultirangeValue, RangeKind, RangeValue};
 pub use types::{Element, Type};
 pub use value::{Interval, Value};
 pub use zone::Zone;
+pub use zoned_time::ZonedTime;
 
 /// What every fallible operation of this crate returns.
 pub type Result<T> = std::result::Result<T, ValueError>;

@@ -42,6 +42,15 @@ pub const ARRAY_DIMENSIONS_MAX: i32 = 6;
 /// Deepest nesting of arrays and objects in a `json` or `jsonb`. PostgreSQL's is what its stack holds, some thousands.
 pub const JSON_DEPTH_MAX: usize = 1000;
 
+/// Longest declared `bit(n)` and `bit varying(n)`, in bits.
+pub const BIT_LENGTH_MAX: u32 = 8 * CHARACTERS_MAX;
+
+/// Most bits of a bit string (PostgreSQL's `VARBITMAXLEN`).
+pub const BITS_MAX: u32 = i32::MAX as u32 - 7;
+
+/// Largest offset that a text or a message may have, in hours, exclusive (PostgreSQL's `MAX_TZDISP_HOUR` and one).
+pub const ZONE_HOURS_END: i64 = 16;
+
 /// Longest name of a time zone, in bytes (PostgreSQL's `TZ_STRLEN_MAX`).
 pub const ZONE_NAME_BYTES_MAX: usize = 255;
 
@@ -71,6 +80,7 @@ pub const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 
 const _: () = assert!(TIMESTAMP_END % MICROSECONDS_PER_DAY == 0);
 const _: () = assert!(TIMESTAMP_END / MICROSECONDS_PER_DAY < DATE_MAX as i64);
+const _: () = assert!(BIT_LENGTH_MAX < BITS_MAX);
 const _: () = assert!(NUMERIC_PRECISION_MAX as i64 <= NUMERIC_INTEGER_DIGITS_MAX);
 const _: () = assert!(NUMERIC_SCALE_MAX as i64 <= NUMERIC_FRACTION_DIGITS_MAX);
 const _: () =

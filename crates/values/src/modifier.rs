@@ -2,14 +2,16 @@
 //!
 //! Invariant: the result obeys the modifier, and a value of type `char` has no trailing blanks.
 
+use crate::bits::BitString;
 use crate::calendar::checked_timestamp;
 use crate::error::{ValueError, sqlstate};
 use crate::numeric;
 use crate::precision::rounded;
 use crate::types::Type;
 use crate::value::Value;
+use crate::zoned_time::ZonedTime;
 
-/// How strictly a string is fitted to `varchar(n)` and `char(n)`.
+/// How strictly a string is fitted to `varchar(n)` and `char(n)`, and bits to `bit(n)` and `bit varying(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// Storing into a column: characters that are cut off must be blanks.
@@ -18,7 +20,7 @@ pub enum Strictness {
     Explicit,
 }
 
-/// Fits a value that already has the representation of `data_type`. Errors: 22001, 22003, 22008.
+/// Fits a value that already has the representation of `data_type`. Errors: 22001, 22003, 22008, 22026.
 pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Result<Value, ValueError> {
     match (data_type, &value) {
         (Type::Varchar(Some(length)), Value::Text(text)) => Ok(match cut(text, length, data_type, strictness)? {
@@ -40,6 +42,12 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
         (Type::TimestampTz(Some(digits)), Value::TimestampTz(instant)) => {
             checked_timestamp(rounded(*instant, Some(digits)).into()).map(Value::TimestampTz)
         }
+        (Type::TimeTz(Some(digits)), Value::TimeTz(zoned)) => {
+            Ok(Value::TimeTz(ZonedTime { time: rounded(zoned.time, Some(digits)), ..*zoned }))
+        }
+        (Type::Bit(_) | Type::VarBit(_), Value::Bits(bits)) => {
+            Ok(fit_bits(bits, data_type, strictness)?.map_or(value, Value::Bits))
+        }
         (Type::Interval(Some(modifier)), Value::Interval(span)) => Ok(Value::Interval(span.fitted(modifier))),
         (Type::Array(element), Value::Array(array)) => {
             let element = element.data_type();
@@ -49,6 +57,26 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
             array.map(element, |value| fit(value.clone(), element, strictness))
         }
         _ => Ok(value),
+    }
+}
+
+/// The bits that the type has room for; `None` if they are as many as these. Errors: 22026 and 22001 unless the user has written the cast.
+fn fit_bits(bits: &BitString, data_type: Type, strictness: Strictness) -> Result<Option<BitString>, ValueError> {
+    let found = bits.length();
+    let (length, error) = match data_type {
+        Type::Bit(length) if length > 0 && found != length => {
+            let message = format!("bit string length {found} does not match type {data_type}");
+            (length, ValueError::new(sqlstate::STRING_DATA_LENGTH_MISMATCH, message))
+        }
+        Type::VarBit(Some(length)) if found > length => {
+            let message = format!("bit string too long for type {data_type}");
+            (length, ValueError::new(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message))
+        }
+        _ => return Ok(None),
+    };
+    match strictness {
+        Strictness::Assignment => Err(error),
+        Strictness::Explicit => Ok(Some(bits.resized(length))),
     }
 }
 

@@ -160,6 +160,7 @@ pub fn comparable(left: Type, right: Type) -> bool {
         || (left.is_string() && right.is_string())
         || (left.is_whole() && right.is_whole())
         || (left.is_network() && right.is_network())
+        || (left.is_bits() && right.is_bits())
         || (is_instant(left) && is_instant(right))
         || (left.element().is_some() && held(left) == held(right) && has_order(left))
 }
@@ -178,6 +179,7 @@ pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<
             // Beside a literal it is that of two values, beside a text one of texts.
             (Type::Json | Type::Jsonb, _) | (_, Type::Json | Type::Jsonb) => None,
             (Type::Bytea, Type::Bytea) => Some(Type::Bytea),
+            (Type::TsVector, Type::TsVector) => Some(Type::TsVector),
             (left, right) if left.is_string() || right.is_string() => Some(Type::Text),
             _ => None,
         },
@@ -238,7 +240,12 @@ pub fn binary_in(operator: BinaryOperator, left: &Value, right: &Value, zone: &Z
             let matches = like(text, pattern, matches!(operator, Op::ILike | Op::NotILike))?;
             matches != matches!(operator, Op::NotLike | Op::NotILike)
         }
-        Op::Concatenate => return concatenate(left, right, zone).ok_or_else(|| undefined(operator, left, right)),
+        Op::Concatenate => {
+            if let (Value::TsVector(left), Value::TsVector(right)) = (left, right) {
+                return left.joined(right).map(Value::ts_vector).map_err(ValueError::of_search);
+            }
+            return concatenate(left, right, zone).ok_or_else(|| undefined(operator, left, right));
+        }
         _ => {
             return match arithmetic::binary(operator, left, right)? {
                 Some(value) => Ok(value),

@@ -8,6 +8,7 @@
 //! length is in the tag.
 
 use crate::array::{Array, held};
+use crate::bits::BitString;
 use crate::enumeration::{EnumOrder, EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::stored;
@@ -17,11 +18,13 @@ use crate::ranges::stored as stored_ranges;
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use crate::varint;
+use crate::zoned_time::ZonedTime;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::BigInt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
+use text_search::{SearchQuery, SearchVector};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -60,7 +63,6 @@ const INET_4: u8 = 24;
 const INET_6: u8 = 25;
 /// As [`INET_4`].
 const CIDR_4: u8 = 26;
-/// As [`INET_6`].
 const CIDR_6: u8 = 27;
 const MAC_ADDR: u8 = 28;
 const MAC_ADDR_8: u8 = 29;
@@ -68,6 +70,14 @@ const MAC_ADDR_8: u8 = 29;
 const RANGE: u8 = 30;
 /// The same with any number of spans.
 const MULTIRANGE: u8 = 31;
+/// Length in bits, and the bits, eight to a byte.
+const BITS: u8 = 34;
+/// Microseconds and offset.
+const TIME_TZ: u8 = 35;
+const MONEY: u8 = 36;
+/// Length, and the bytes of the binary format.
+const TS_VECTOR: u8 = 32;
+const TS_QUERY: u8 = 33;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -114,11 +124,7 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             }
             out.extend_from_slice(text.as_bytes());
         }
-        Value::Bytea(bytes) => {
-            out.push(BYTEA);
-            varint::write(bytes.len() as u64, out);
-            out.extend_from_slice(bytes);
-        }
+        Value::Bytea(bytes) => tagged_bytes(BYTEA, bytes, out),
         Value::Date(days) => tagged(DATE, i64::from(*days), out),
         Value::Time(microseconds) => tagged(TIME, *microseconds, out),
         Value::Timestamp(microseconds) => tagged(TIMESTAMP, *microseconds, out),
@@ -133,11 +139,7 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(bytes);
         }
         Value::Oid(number) => tagged(OID, i64::from(*number), out),
-        Value::Json(text) => {
-            out.push(JSON);
-            varint::write(text.len() as u64, out);
-            out.extend_from_slice(text.as_bytes());
-        }
+        Value::Json(text) => tagged_bytes(JSON, text.as_bytes(), out),
         Value::Jsonb(json) => with_length(JSONB, out, |out| stored::encode(json, out)),
         Value::Enum(value) => {
             out.push(ENUM);
@@ -149,7 +151,15 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Array(array) => encode_array(array, out),
         Value::Range(range) => with_length(RANGE, out, |out| stored_ranges::encode_range(range, out)),
+        Value::TsVector(vector) => with_length(TS_VECTOR, out, |out| vector.write_binary(out)),
+        Value::TsQuery(query) => with_length(TS_QUERY, out, |out| query.write_binary(out)),
         Value::Multirange(all) => with_length(MULTIRANGE, out, |out| stored_ranges::encode_multirange(all, out)),
+        Value::Bits(bits) => encode_bits(bits, out),
+        Value::TimeTz(zoned) => {
+            tagged(TIME_TZ, zoned.time, out);
+            varint::write(varint::zigzag(i64::from(zoned.offset)), out);
+        }
+        Value::Money(amount) => tagged(MONEY, *amount, out),
         Value::Inet(_) | Value::Cidr(_) | Value::MacAddr(_) | Value::MacAddr8(_) => encode_address(value, out),
     }
 }
@@ -161,6 +171,13 @@ fn with_length(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     varint::write(bytes.len() as u64, out);
     out.extend_from_slice(&bytes);
+}
+
+/// Appends a bit string, tag included.
+fn encode_bits(bits: &BitString, out: &mut Vec<u8>) {
+    out.push(BITS);
+    varint::write(u64::from(bits.length()), out);
+    out.extend_from_slice(bits.bytes());
 }
 
 /// Appends an address, tag included.
@@ -202,6 +219,13 @@ fn encode_array(array: &Array, out: &mut Vec<u8>) {
     }
     varint::write(elements.len() as u64, out);
     out.extend_from_slice(&elements);
+}
+
+/// Appends a tag, a length and these bytes.
+fn tagged_bytes(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    varint::write(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
 }
 
 fn tagged(tag: u8, number: i64, out: &mut Vec<u8>) {
@@ -410,10 +434,28 @@ impl<'a> RowReader<'a> {
                 let length = self.length()?;
                 Value::range(stored_ranges::decode_range(self.take(length)?)?)
             }
+            TS_VECTOR => {
+                let length = self.length()?;
+                let damaged = |_| ValueError::corrupt("a vector of text search");
+                Value::ts_vector(SearchVector::of_binary(self.take(length)?).map_err(damaged)?)
+            }
+            TS_QUERY => {
+                let length = self.length()?;
+                let damaged = |_| ValueError::corrupt("a query of text search");
+                Value::ts_query(SearchQuery::of_binary(self.take(length)?).map_err(damaged)?)
+            }
             MULTIRANGE => {
                 let length = self.length()?;
                 Value::multirange(stored_ranges::decode_multirange(self.take(length)?)?)
             }
+            BITS => {
+                let length = self.bits()?;
+                let bytes = self.take((length as usize).div_ceil(8))?;
+                let bits = BitString::of_bytes(length, bytes);
+                Value::Bits(bits.ok_or_else(|| ValueError::corrupt("bits behind the end of a bit string"))?)
+            }
+            TIME_TZ => Value::TimeTz(ZonedTime { time: self.number()?, offset: self.narrow()? }),
+            MONEY => Value::Money(self.number()?),
             ENUM => {
                 let type_oid = self.oid()?;
                 let length = self.length()?;
@@ -435,13 +477,13 @@ impl<'a> RowReader<'a> {
         let tag = self.byte()?;
         let length = match tag {
             NULL | FALSE | TRUE => 0,
-            SMALL_INT | INTEGER | BIG_INT | DATE | TIME | TIMESTAMP | TIMESTAMP_TZ | OID => {
+            SMALL_INT | INTEGER | BIG_INT | DATE | TIME | TIMESTAMP | TIMESTAMP_TZ | OID | MONEY => {
                 self.number()?;
                 0
             }
             REAL => size_of::<f32>(),
             DOUBLE => size_of::<f64>(),
-            NUMERIC => {
+            NUMERIC | TIME_TZ => {
                 self.number()?;
                 self.number()?;
                 0
@@ -450,7 +492,7 @@ impl<'a> RowReader<'a> {
                 self.number()?;
                 self.length()?
             }
-            TEXT | BYTEA | JSON | JSONB | RANGE | MULTIRANGE => self.length()?,
+            TEXT | BYTEA | JSON | JSONB | RANGE | MULTIRANGE | TS_VECTOR | TS_QUERY => self.length()?,
             INTERVAL => {
                 for _ in 0..3 {
                     self.number()?;
@@ -458,6 +500,7 @@ impl<'a> RowReader<'a> {
                 0
             }
             UUID => 16,
+            BITS => (self.bits()? as usize).div_ceil(8),
             INET_4 | CIDR_4 => 1 + 4,
             INET_6 | CIDR_6 => 1 + 16,
             MAC_ADDR => 6,
@@ -528,6 +571,11 @@ impl<'a> RowReader<'a> {
     /// The number of an enum type.
     fn oid(&mut self) -> Result<u32, ValueError> {
         u32::try_from(varint::read(&mut self.rest)?).map_err(|_| ValueError::corrupt("the number of a type"))
+    }
+
+    /// How many bits a bit string has.
+    fn bits(&mut self) -> Result<u32, ValueError> {
+        u32::try_from(varint::read(&mut self.rest)?).map_err(|_| ValueError::corrupt("the length of a bit string"))
     }
 
     fn length(&mut self) -> Result<usize, ValueError> {

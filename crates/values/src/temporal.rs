@@ -13,6 +13,7 @@ use crate::operators::BinaryOperator::{self, Add, Divide, Multiply, Subtract};
 use crate::types::Type;
 use crate::value::{Interval, Value};
 use crate::zone::Zone;
+use crate::zoned_time::ZonedTime;
 use bigdecimal::{BigDecimal, ToPrimitive};
 
 /// The type of the result, `None` if the operator does not take operands of these types.
@@ -226,6 +227,7 @@ pub(crate) fn extract(field: &str, source: &Value, zone: &Zone) -> Result<BigDec
     let found = match source {
         Value::Date(days) => extract_day(field, i64::from(*days)),
         Value::Time(time) => extract_time(field, *time),
+        Value::TimeTz(zoned) => extract_zoned(field, zoned),
         Value::Timestamp(microseconds) => extract_timestamp(field, *microseconds),
         Value::TimestampTz(microseconds) => match field {
             "timezone" => Some(whole(i64::from(zone.at(*microseconds).seconds))),
@@ -354,6 +356,16 @@ fn extract_clock(field: &str, microseconds: i64) -> Option<BigDecimal> {
 
 fn extract_time(field: &str, time: i64) -> Option<BigDecimal> {
     if field == "epoch" { Some(scaled(i128::from(time), 6)) } else { extract_clock(field, time) }
+}
+
+fn extract_zoned(field: &str, zoned: &ZonedTime) -> Option<BigDecimal> {
+    match field {
+        "timezone" => Some(whole(i64::from(zoned.offset))),
+        "timezone_hour" => Some(whole(i64::from(zoned.offset / 3600))),
+        "timezone_minute" => Some(whole(i64::from(zoned.offset / 60 % 60))),
+        "epoch" => Some(scaled(i128::from(zoned.universal()), 6)),
+        _ => extract_clock(field, zoned.time),
+    }
 }
 
 fn extract_timestamp(field: &str, microseconds: i64) -> Option<BigDecimal> {

@@ -3,6 +3,7 @@
 //! Invariant: what [`write_in`] prints, [`parse_in`] reads as an equal value of the same type, in the same time zone.
 
 use crate::array_literal;
+use crate::bits;
 use crate::calendar;
 use crate::datetime;
 use crate::error::{ValueError, sqlstate};
@@ -12,12 +13,14 @@ use crate::interval;
 use crate::json;
 use crate::limits::MICROSECONDS_PER_SECOND;
 use crate::modifier::{self, Strictness};
+use crate::money;
 use crate::network;
 use crate::numeric;
 use crate::range_literal;
 use crate::types::Type;
 use crate::value::Value;
 use crate::zone::Zone;
+use crate::zoned_time;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -42,7 +45,7 @@ pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, Valu
             Value::text(input)
         }
         Type::Bytea => Value::bytea(parse_bytea(input)?),
-        Type::Date | Type::Time(_) | Type::Timestamp(_) | Type::TimestampTz(_) => {
+        Type::Date | Type::Time(_) | Type::TimeTz(_) | Type::Timestamp(_) | Type::TimestampTz(_) => {
             datetime::parse(input, data_type, zone)?
         }
         Type::Interval(_) => Value::Interval(interval::parse(input)?),
@@ -58,8 +61,12 @@ pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, Valu
         Type::Cidr => Value::Cidr(network::parse_cidr(input)?),
         Type::MacAddr => Value::MacAddr(hardware::parse(input)?),
         Type::MacAddr8 => Value::MacAddr8(hardware::parse8(input)?),
+        Type::TsVector => Value::ts_vector(input.parse().map_err(ValueError::of_search)?),
+        Type::TsQuery => Value::ts_query(input.parse().map_err(ValueError::of_search)?),
         Type::Range(kind) => Value::range(range_literal::parse_range(input, kind, zone)?),
         Type::Multirange(kind) => Value::multirange(range_literal::parse_multirange(input, kind, zone)?),
+        Type::Bit(_) | Type::VarBit(_) => Value::Bits(bits::parse(input)?),
+        Type::Money => Value::Money(money::parse(input)?),
         Type::Enum(labels) => return Ok(Value::Enum(labels.parse(input)?)),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type(), zone),
         Type::Void => return Err(no_input()),
@@ -127,8 +134,13 @@ pub fn write_in(value: &Value, data_type: Type, zone: &Zone, out: &mut Vec<u8>) 
         Value::Cidr(network) => network::write_cidr(network, out),
         Value::MacAddr(bytes) => hardware::write(bytes, out),
         Value::MacAddr8(bytes) => hardware::write(bytes, out),
+        Value::TsVector(vector) => out.extend_from_slice(vector.to_string().as_bytes()),
+        Value::TsQuery(query) => out.extend_from_slice(query.to_string().as_bytes()),
         Value::Range(range) => range_literal::write_range(range, zone, out),
         Value::Multirange(multirange) => range_literal::write_multirange(multirange, zone, out),
+        Value::Bits(string) => bits::write(string, out),
+        Value::TimeTz(zoned) => zoned_time::write(zoned, out),
+        Value::Money(amount) => money::write(*amount, out),
         Value::Bytea(bytes) => {
             out.reserve(2 + 2 * bytes.len());
             out.extend_from_slice(b"\\x");

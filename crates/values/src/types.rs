@@ -73,6 +73,18 @@ pub enum Type {
     Range(RangeKind),
     /// A multirange: ranges with gaps between them.
     Multirange(RangeKind),
+    /// `bit(n)`; 0 means unconstrained, which is written `"bit"`.
+    Bit(u32),
+    /// `bit varying(n)`; `None` means unconstrained.
+    VarBit(Option<u32>),
+    /// `time(p) with time zone`.
+    TimeTz(Option<u8>),
+    /// `money`, 8 bytes.
+    Money,
+    /// `tsvector`: a document as its lexemes.
+    TsVector,
+    /// `tsquery`: a question to a document.
+    TsQuery,
 }
 
 /// The type of an array's elements: one of [`ALL`] with its modifier, or an enum.
@@ -156,7 +168,7 @@ impl<'de> Visitor<'de> for ElementParts {
 }
 
 /// Every type of PostgreSQL's that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
-pub const ALL: [Type; 36] = [
+pub const ALL: [Type; 42] = [
     Type::Boolean,
     Type::SmallInt,
     Type::Integer,
@@ -193,6 +205,12 @@ pub const ALL: [Type; 36] = [
     Type::Multirange(RangeKind::Timestamp),
     Type::Multirange(RangeKind::TimestampTz),
     Type::Multirange(RangeKind::Date),
+    Type::Bit(0),
+    Type::VarBit(None),
+    Type::TimeTz(None),
+    Type::Money,
+    Type::TsVector,
+    Type::TsQuery,
 ];
 
 /// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
@@ -233,6 +251,12 @@ const ARRAYS: [(u32, &str, &str); ALL.len()] = [
     (6152, "tsmultirange[]", "_tsmultirange"),
     (6153, "tstzmultirange[]", "_tstzmultirange"),
     (6155, "datemultirange[]", "_datemultirange"),
+    (1561, "bit[]", "_bit"),
+    (1563, "bit varying[]", "_varbit"),
+    (1270, "time with time zone[]", "_timetz"),
+    (791, "money[]", "_money"),
+    (3643, "tsvector[]", "_tsvector"),
+    (3645, "tsquery[]", "_tsquery"),
 ];
 
 /// Object identifier and name of a range type, and of its multirange type.
@@ -283,6 +307,12 @@ impl Type {
             Self::Enum(labels) => labels.oid(),
             Self::Range(kind) => range_names(*kind).0,
             Self::Multirange(kind) => range_names(*kind).2,
+            Self::Bit(_) => 1560,
+            Self::VarBit(_) => 1562,
+            Self::TimeTz(_) => 1266,
+            Self::Money => 790,
+            Self::TsVector => 3614,
+            Self::TsQuery => 3615,
         }
     }
 
@@ -318,6 +348,9 @@ impl Type {
             Self::Timestamp(_) => return Self::Timestamp(digits),
             Self::TimestampTz(_) => return Self::TimestampTz(digits),
             Self::Interval(_) => return Self::Interval(IntervalModifier::of_typmod(typmod)),
+            Self::TimeTz(_) => return Self::TimeTz(digits),
+            Self::Bit(_) if typmod > 0 => return Self::Bit(typmod as u32),
+            Self::VarBit(_) if typmod > 0 => return Self::VarBit(Some(typmod as u32)),
             Self::Array(element) => return element.data_type().with_typmod(typmod).array(),
             _ => {}
         }
@@ -345,6 +378,9 @@ impl Type {
             }
             Self::Time(Some(digits)) | Self::Timestamp(Some(digits)) | Self::TimestampTz(Some(digits)) => digits.into(),
             Self::Interval(Some(modifier)) => modifier.typmod(),
+            Self::TimeTz(Some(digits)) => digits.into(),
+            Self::Bit(length) if length > 0 => length as i32,
+            Self::VarBit(Some(length)) => length as i32,
             Self::Array(element) => element.typmod,
             _ => -1,
         }
@@ -366,7 +402,11 @@ impl Type {
             Self::Interval(_) | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
             Self::Json | Self::Jsonb | Self::Inet | Self::Cidr | Self::Range(_) | Self::Multirange(_) => -1,
+            Self::TsVector | Self::TsQuery => -1,
             Self::MacAddr => 6,
+            Self::Bit(_) | Self::VarBit(_) => -1,
+            Self::TimeTz(_) => 12,
+            Self::Money => 8,
         }
     }
 
@@ -402,6 +442,12 @@ impl Type {
             Self::MacAddr8 => "macaddr8",
             Self::Range(kind) => range_names(*kind).1,
             Self::Multirange(kind) => range_names(*kind).3,
+            Self::Bit(_) => "bit",
+            Self::VarBit(_) => "bit varying",
+            Self::TimeTz(_) => "time with time zone",
+            Self::Money => "money",
+            Self::TsVector => "tsvector",
+            Self::TsQuery => "tsquery",
         }
     }
 
@@ -421,6 +467,8 @@ impl Type {
             Self::TimestampTz(_) => "timestamptz",
             Self::Array(element) => element.arrays().2,
             Self::Enum(labels) => labels.catalog_name(),
+            Self::VarBit(_) => "varbit",
+            Self::TimeTz(_) => "timetz",
             other => other.base_name(),
         }
     }
@@ -435,6 +483,9 @@ impl Type {
             Self::Timestamp(_) => Self::Timestamp(None),
             Self::TimestampTz(_) => Self::TimestampTz(None),
             Self::Interval(_) => Self::Interval(None),
+            Self::Bit(_) => Self::Bit(0),
+            Self::VarBit(_) => Self::VarBit(None),
+            Self::TimeTz(_) => Self::TimeTz(None),
             Self::Array(element) => Self::Array(Element { typmod: -1, ..*element }),
             other => *other,
         }
@@ -475,6 +526,21 @@ impl Type {
         matches!(self, Self::Range(_) | Self::Multirange(_))
     }
 
+    /// True for bit and bit varying, which share their values.
+    pub fn is_bits(&self) -> bool {
+        matches!(self, Self::Bit(_) | Self::VarBit(_))
+    }
+
+    /// True for the types whose operators and functions are no programs', but computed by queries only: bit strings, money, and times with a zone.
+    pub fn is_of_queries(&self) -> bool {
+        self.is_bits() || matches!(self, Self::TimeTz(_) | Self::Money)
+    }
+
+    /// True for tsvector and tsquery.
+    pub fn is_text_search(&self) -> bool {
+        matches!(self, Self::TsVector | Self::TsQuery)
+    }
+
     /// True for text, varchar and char.
     pub fn is_string(&self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
@@ -493,6 +559,11 @@ impl fmt::Display for Type {
             Self::Timestamp(Some(digits)) => write!(formatter, "timestamp({digits}) without time zone"),
             Self::TimestampTz(Some(digits)) => write!(formatter, "timestamp({digits}) with time zone"),
             Self::Interval(Some(modifier)) => write!(formatter, "interval{modifier}"),
+            // Without quotes it is one bit.
+            Self::Bit(0) => formatter.write_str("\"bit\""),
+            Self::Bit(length) => write!(formatter, "bit({length})"),
+            Self::VarBit(Some(length)) => write!(formatter, "bit varying({length})"),
+            Self::TimeTz(Some(digits)) => write!(formatter, "time({digits}) with time zone"),
             Self::Array(element) => write!(formatter, "{}[]", element.data_type()),
             other => formatter.write_str(other.base_name()),
         }
@@ -518,12 +589,18 @@ mod tests {
             Type::Interval(Some(IntervalModifier::of_digits(1))),
             Type::Interval(IntervalModifier::of_fields("day", "second", Some(2))),
             Type::Interval(IntervalModifier::of_fields("year", "year", None)),
+            Type::Bit(1),
+            Type::VarBit(Some(64)),
+            Type::TimeTz(Some(0)),
         ];
         let scalars = || ALL.into_iter().chain(modified);
         for data_type in scalars().chain(scalars().map(Type::array)) {
             assert_eq!(Type::from_oid_and_typmod(data_type.oid(), data_type.typmod()), Some(data_type));
             assert_eq!(data_type.to_string().parse::<Type>(), Ok(data_type), "{data_type}");
-            assert_eq!(data_type.unmodified().catalog_name().parse::<Type>(), Ok(data_type.unmodified()));
+            // The name in the catalog is that of one bit in SQL.
+            if !matches!(data_type.unmodified(), Type::Bit(_)) {
+                assert_eq!(data_type.unmodified().catalog_name().parse::<Type>(), Ok(data_type.unmodified()));
+            }
         }
         assert_eq!(Type::Varchar(Some(20)).typmod(), 24);
         assert_eq!(Type::Numeric(Some((10, 2))).typmod(), 655_366);
@@ -550,6 +627,13 @@ mod tests {
             ("INTERVAL day TO second(2)", "interval day to second(2)"),
             ("interval year", "interval year"),
             ("time", "time without time zone"),
+            ("bit", "bit(1)"),
+            ("BIT ( 8 )", "bit(8)"),
+            ("bit varying", "bit varying"),
+            ("varbit(5)", "bit varying(5)"),
+            ("time (2) with time zone", "time(2) with time zone"),
+            ("timetz", "time with time zone"),
+            ("money[]", "money[]"),
             ("int[]", "integer[]"),
             ("INT4 [3]", "integer[]"),
             ("text[][]", "text[]"),
@@ -577,6 +661,11 @@ mod tests {
             ("varchar(x)", "42601"),
             ("timestamp(-1)", "22023"),
             ("time(1,2)", "22023"),
+            ("bit(0)", "22023"),
+            ("varbit(83886081)", "22023"),
+            ("bit(1,2)", "22023"),
+            ("timetz(-1)", "22023"),
+            ("money(2)", "42601"),
             ("interval second to day", "42601"),
             ("interval day(3)", "42601"),
             ("serial[]", "42704"),

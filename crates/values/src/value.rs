@@ -4,6 +4,7 @@
 //! `0..=NUMERIC_FRACTION_DIGITS_MAX`, which is the number of decimals it prints.
 
 use crate::array::Array;
+use crate::bits::BitString;
 use crate::enumeration::{EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::hardware::{MacAddress, MacAddress8};
@@ -12,9 +13,11 @@ use crate::network::InetAddress;
 use crate::precision::IntervalModifier;
 use crate::ranges::{MultirangeValue, RangeValue};
 use crate::types::Type;
+use crate::zoned_time::ZonedTime;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use text_search::{SearchQuery, SearchVector};
 
 /// One SQL value. `varchar`, `char` and `text` share [`Value::Text`]; the column's type knows the difference.
 ///
@@ -76,6 +79,16 @@ pub enum Value {
     Range(#[serde(with = "range_bytes")] Arc<RangeValue>),
     /// A multirange.
     Multirange(#[serde(with = "multirange_bytes")] Arc<MultirangeValue>),
+    /// `bit(n)`, `bit varying(n)`.
+    Bits(BitString),
+    /// `time with time zone`.
+    TimeTz(ZonedTime),
+    /// `money`: hundredths.
+    Money(i64),
+    /// `tsvector`.
+    TsVector(#[serde(with = "vector_bytes")] Arc<SearchVector>),
+    /// `tsquery`.
+    TsQuery(#[serde(with = "query_bytes")] Arc<SearchQuery>),
 }
 
 impl Value {
@@ -118,12 +131,22 @@ impl Value {
         Self::Multirange(Arc::new(multirange))
     }
 
+    /// A `tsvector`.
+    pub fn ts_vector(vector: SearchVector) -> Self {
+        Self::TsVector(Arc::new(vector))
+    }
+
+    /// A `tsquery`.
+    pub fn ts_query(query: SearchQuery) -> Self {
+        Self::TsQuery(Arc::new(query))
+    }
+
     /// True for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The type without modifier; `None` for NULL, which is of any type. Every string is `text`. An enum type is known by its number only.
+    /// The type without modifier; `None` for NULL, which is of any type. Every string is `text`, every bit string `bit`. An enum type is known by its number only.
     pub fn data_type(&self) -> Option<Type> {
         Some(match self {
             Self::Null => return None,
@@ -153,6 +176,11 @@ impl Value {
             Self::MacAddr8(_) => Type::MacAddr8,
             Self::Range(range) => Type::Range(range.kind()),
             Self::Multirange(multirange) => Type::Multirange(multirange.kind()),
+            Self::Bits(_) => Type::Bit(0),
+            Self::TimeTz(_) => Type::TimeTz(None),
+            Self::Money(_) => Type::Money,
+            Self::TsVector(_) => Type::TsVector,
+            Self::TsQuery(_) => Type::TsQuery,
         })
     }
 
@@ -220,6 +248,9 @@ impl Value {
                 Self::Array(array) => array.values().iter().map(Self::size_in_memory).sum(),
                 Self::Range(range) => range.size_in_memory(),
                 Self::Multirange(multirange) => multirange.size_in_memory(),
+                Self::Bits(bits) => bits.bytes().len(),
+                Self::TsVector(vector) => vector.size_in_memory(),
+                Self::TsQuery(query) => query.size_in_memory(),
                 _ => 0,
             }
     }
@@ -258,6 +289,11 @@ impl PartialEq for Value {
             (Self::MacAddr8(left), Self::MacAddr8(right)) => left == right,
             (Self::Range(left), Self::Range(right)) => left == right,
             (Self::Multirange(left), Self::Multirange(right)) => left == right,
+            (Self::Bits(left), Self::Bits(right)) => left == right,
+            (Self::TimeTz(left), Self::TimeTz(right)) => left == right,
+            (Self::Money(left), Self::Money(right)) => left == right,
+            (Self::TsVector(left), Self::TsVector(right)) => left == right,
+            (Self::TsQuery(left), Self::TsQuery(right)) => left == right,
             _ => false,
         }
     }
@@ -398,6 +434,44 @@ mod multirange_bytes {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<MultirangeValue>, D::Error> {
         stored::decode_multirange(&Vec::<u8>::deserialize(deserializer)?).map(Arc::new).map_err(D::Error::custom)
+    }
+}
+
+/// A `tsvector` in a message: the bytes of the binary format.
+mod vector_bytes {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+    use text_search::SearchVector;
+
+    pub(super) fn serialize<S: Serializer>(vector: &Arc<SearchVector>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        vector.write_binary(&mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<SearchVector>, D::Error> {
+        let bytes = Vec::<u8>::deserialize(deserializer)?;
+        SearchVector::of_binary(&bytes).map(Arc::new).map_err(|error| D::Error::custom(error.message))
+    }
+}
+
+/// A `tsquery` in a message, too.
+mod query_bytes {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+    use text_search::SearchQuery;
+
+    pub(super) fn serialize<S: Serializer>(query: &Arc<SearchQuery>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        query.write_binary(&mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<SearchQuery>, D::Error> {
+        let bytes = Vec::<u8>::deserialize(deserializer)?;
+        SearchQuery::of_binary(&bytes).map(Arc::new).map_err(|error| D::Error::custom(error.message))
     }
 }
 

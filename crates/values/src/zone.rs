@@ -120,6 +120,13 @@ impl Zone {
         self.0.as_ref().map_or(0, |rules| rules.offset_of_local(unix_seconds(local)))
     }
 
+    /// The offset that it has at all times, in seconds east of Greenwich; `None` if it has several (`pg_get_timezone_offset`).
+    pub fn fixed_offset(&self) -> Option<i32> {
+        let Some(rules) = &self.0 else { return Some(0) };
+        let first = rules.kinds.first()?.seconds;
+        rules.kinds.iter().all(|kind| kind.seconds == first).then_some(first)
+    }
+
     /// The instant of a local time. It may lie beyond the bounds of `timestamptz`.
     pub fn instant(&self, local: i64) -> i128 {
         i128::from(local) - i128::from(self.offset_of_local(local)) * i128::from(MICROSECONDS_PER_SECOND)

@@ -7,6 +7,7 @@ use crate::types::Type::{self, Date, Double, Text};
 use crate::value::Value;
 
 const TIME: Type = Type::Time(None);
+const TIMETZ: Type = Type::TimeTz(None);
 const TIMESTAMP: Type = Type::Timestamp(None);
 const TIMESTAMPTZ: Type = Type::TimestampTz(None);
 const NUMERIC: Type = Type::Numeric(None);
@@ -24,10 +25,12 @@ pub(super) const TABLE: &[FunctionEntry] = &[
     of_zone("extract", &[Text, TIMESTAMPTZ], NUMERIC, EXTRACT),
     entry("extract", &[Text, Date], NUMERIC, EXTRACT),
     entry("extract", &[Text, TIME], NUMERIC, EXTRACT),
+    entry("extract", &[Text, TIMETZ], NUMERIC, EXTRACT),
     entry("extract", &[Text, INTERVAL], NUMERIC, EXTRACT),
     entry("date_part", &[Text, TIMESTAMP], Double, DATE_PART),
     of_zone("date_part", &[Text, TIMESTAMPTZ], Double, DATE_PART),
     entry("date_part", &[Text, TIME], Double, DATE_PART),
+    entry("date_part", &[Text, TIMETZ], Double, DATE_PART),
     entry("date_part", &[Text, INTERVAL], Double, DATE_PART),
     // A date becomes a timestamptz here, the preferred type of its family.
     of_zone("date_trunc", &[Text, TIMESTAMPTZ], TIMESTAMPTZ, DATE_TRUNC),

@@ -2,7 +2,7 @@
 
 use super::{ALL, Type};
 use crate::error::{ValueError, sqlstate};
-use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
+use crate::limits::{BIT_LENGTH_MAX, CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
 use crate::precision::{IntervalModifier, SECOND_DIGITS_MAX};
 use std::str::FromStr;
 
@@ -52,6 +52,15 @@ impl FromStr for Type {
             "cidr" => Self::Cidr,
             "macaddr" => Self::MacAddr,
             "macaddr8" => Self::MacAddr8,
+            "bit" => return Ok(Self::Bit(bits_of("bit", &modifiers)?.unwrap_or(1))),
+            "\"bit\"" => return Ok(Self::Bit(bits_of("bit", &modifiers)?.unwrap_or(0))),
+            "bit varying" | "varbit" => return Ok(Self::VarBit(bits_of("bit varying", &modifiers)?)),
+            "timetz" | "time with time zone" => {
+                return seconds_type(Self::TimeTz, "TIME", " WITH TIME ZONE", &modifiers);
+            }
+            "money" => Self::Money,
+            "tsvector" => Self::TsVector,
+            "tsquery" => Self::TsQuery,
             other => named_alike(other).ok_or_else(|| {
                 ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
             })?,
@@ -104,13 +113,20 @@ fn modifier_not_allowed(name: &str) -> ValueError {
 
 /// The n of `varchar(n)` and `char(n)`.
 fn length_of(name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
+    length_up_to(CHARACTERS_MAX, name, modifiers)
+}
+
+/// The n of `bit(n)` and `bit varying(n)`.
+fn bits_of(name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
+    length_up_to(BIT_LENGTH_MAX, name, modifiers)
+}
+
+fn length_up_to(most: u32, name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
     let invalid = |message: String| ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message);
     match *modifiers {
         [] => Ok(None),
         [length] if length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
-        [length] if length > i64::from(CHARACTERS_MAX) => {
-            Err(invalid(format!("length for type {name} cannot exceed {CHARACTERS_MAX}")))
-        }
+        [length] if length > i64::from(most) => Err(invalid(format!("length for type {name} cannot exceed {most}"))),
         [length] => Ok(Some(length as u32)),
         _ => Err(invalid("invalid type modifier".into())),
     }
