@@ -89,6 +89,7 @@ type_ids! {
     FLOAT8 = 701 "float8";
     UNKNOWN = 705 "unknown";
     MACADDR8 = 774 "macaddr8";
+    MONEY = 790 "money";
     MACADDR = 829 "macaddr";
     INET = 869 "inet";
     BPCHAR = 1042 "bpchar";

@@ -11,7 +11,7 @@ mod simple;
 use crate::storage::{is_row, storage, unmodified};
 use analyzer::Typed;
 use analyzer::facts::{Facts, FunctionKind};
-use analyzer::types::{FLOAT4, FLOAT8, FunctionId, INT2, INT4, INT8, INTERVAL, NUMERIC, TypeId};
+use analyzer::types::{BIT, FLOAT4, FLOAT8, FunctionId, INT2, INT4, INT8, INTERVAL, MONEY, NUMERIC, TypeId};
 use exact::{ExactKind, ExactNumbers};
 use floats::{DoubleKind, Doubles, PairKind, Pairs};
 use simple::{Fold, Folded};
@@ -66,12 +66,14 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed, zone: &Zone
         "max" => folded(simple::larger),
         "bool_and" | "every" => folded(simple::and),
         "bool_or" => folded(simple::or),
+        "bit_and" | "bit_or" | "bit_xor" if of == BIT => folded(simple::of_bit_strings(name)),
         "bit_and" => folded(bits(of, simple::bit_and)?),
         "bit_or" => folded(bits(of, simple::bit_or)?),
         "bit_xor" => folded(bits(of, simple::bit_xor)?),
         "sum" if matches!(of, INT2 | INT4) => Box::new(simple::IntegerSum::default()),
         "sum" if is_exact => Box::new(ExactNumbers::new(ExactKind::Sum)),
         "sum" if is_float || of == INTERVAL => folded(simple::sum),
+        "sum" if of == MONEY => folded(crate::functions::added),
         "avg" if is_exact => Box::new(ExactNumbers::new(ExactKind::Average)),
         "avg" if is_float => double(DoubleKind::Average),
         "avg" if of == INTERVAL => Box::new(simple::IntervalAverage::default()),
@@ -99,7 +101,7 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed, zone: &Zone
     })
 }
 
-/// Bits of whole numbers; there are no bit strings.
+/// Bits of whole numbers.
 fn bits(of: TypeId, fold: Fold) -> Option<Fold> {
     matches!(of, INT2 | INT4 | INT8).then_some(fold)
 }

@@ -3,9 +3,13 @@
 use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
+use text_search::{SearchQuery, SearchVector};
 use values::error::sqlstate;
 use values::ranges::RangeSpan;
-use values::{InetAddress, Interval, Jsonb, MultirangeValue, RangeKind, RangeValue, Type, Value, ValueError, Zone};
+use values::{
+    BitString, InetAddress, Interval, Jsonb, MultirangeValue, RangeKind, RangeValue, Type, Value, ValueError, Zone,
+    ZonedTime,
+};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -37,6 +41,11 @@ pub trait SessionInfo {
     fn setting(&self, name: &str) -> Option<String>;
     /// `pg_backend_pid()`.
     fn backend_pid(&self) -> i32;
+    /// A function over the system catalogs, by the name that it is called by; `None`: there is no catalog to ask.
+    fn of_catalog(&self, name: &str, arguments: &[Value]) -> Option<Result<Value, ValueError>> {
+        let _ = (name, arguments);
+        None
+    }
 }
 
 /// One call. Of a strict function no argument is NULL.
@@ -131,10 +140,50 @@ impl<'a, 'b> CallArguments<'a, 'b> {
         self.arguments[index].as_hardware().unwrap_or_else(|| self.mistyped(index))
     }
 
+    /// A bit string.
+    pub(crate) fn bits(&self, index: usize) -> &'a BitString {
+        match &self.arguments[index] {
+            Value::Bits(bits) => bits,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A time of day with its zone.
+    pub(crate) fn zoned_time(&self, index: usize) -> ZonedTime {
+        match &self.arguments[index] {
+            Value::TimeTz(zoned) => *zoned,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// The hundredths of an amount of money.
+    pub(crate) fn amount(&self, index: usize) -> i64 {
+        match &self.arguments[index] {
+            Value::Money(amount) => *amount,
+            _ => self.mistyped(index),
+        }
+    }
+
     /// A range.
     pub(crate) fn range(&self, index: usize) -> &'a RangeValue {
         match &self.arguments[index] {
             Value::Range(range) => range,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A `tsvector`.
+    pub(crate) fn ts_vector(&self, index: usize) -> &'a SearchVector {
+        match &self.arguments[index] {
+            Value::TsVector(vector) => vector,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A `tsquery`.
+    pub(crate) fn ts_query(&self, index: usize) -> &'a SearchQuery {
+        match &self.arguments[index] {
+            Value::TsQuery(query) => query,
             _ => self.mistyped(index),
         }
     }

@@ -3,9 +3,12 @@
 //! Invariant: a table's entry is named as PostgreSQL names what implements a function (`prosrc`), so it computes every row of `pg_proc` of that name. What PostgreSQL writes in
 //! SQL is found by the function's own number.
 
+mod amounts;
 mod arrays;
+mod bit_strings;
 mod bytes;
 mod casts;
+pub mod catalogs;
 mod comparisons;
 mod degrees;
 mod digests;
@@ -22,11 +25,14 @@ mod patterns;
 mod powers;
 mod ranges;
 mod searches;
+mod searches_of_json;
+mod searches_of_texts;
 mod sizes;
 mod system;
 mod templates;
 mod texts;
 mod times;
+mod zoned_times;
 mod zones;
 
 use crate::call::Implementation;
@@ -38,10 +44,15 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 28] = [
+const TABLES: [&[(&str, Implementation)]; 36] = [
+    amounts::TABLE,
     arrays::TABLE,
+    bit_strings::TABLE,
     bytes::TABLE,
     casts::TABLE,
+    catalogs::COLUMN_PRIVILEGES,
+    catalogs::PRIVILEGES,
+    catalogs::TABLE,
     comparisons::TABLE,
     degrees::TABLE,
     digests::TABLE,
@@ -61,17 +72,28 @@ const TABLES: [&[(&str, Implementation)]; 28] = [
     ranges::OPERATORS,
     ranges::TABLE,
     searches::TABLE,
+    searches_of_json::TABLE,
+    searches_of_texts::TABLE,
     sizes::TABLE,
     system::TABLE,
     templates::TABLE,
     texts::TABLE,
     times::TABLE,
+    zoned_times::TABLE,
     zones::TABLE,
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Implementation)]; 5] =
-    [networks::BY_NUMBER, numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 8] = [
+    bit_strings::BY_NUMBER,
+    catalogs::BY_NUMBER,
+    networks::BY_NUMBER,
+    numerics::BY_NUMBER,
+    powers::BY_NUMBER,
+    texts::BY_NUMBER,
+    times::BY_NUMBER,
+    zoned_times::BY_NUMBER,
+];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();
@@ -134,8 +156,12 @@ macro_rules! library {
     }};
 }
 
+pub(crate) use amounts::added;
 pub(crate) use arrays::parts;
+pub(crate) use bit_strings::{and, or, xor};
 pub(crate) use expressions::split;
 pub use extensions::row as extension_row;
 pub(crate) use library;
 pub(crate) use searches::{matches_of, parts_of};
+pub(crate) use searches_of_texts::{DEBUGS, SETS as SETS_OF_TEXT_SEARCH};
+pub use searches_of_texts::{configuration_text, dictionary_text};

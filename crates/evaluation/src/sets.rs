@@ -2,7 +2,8 @@
 
 use crate::call::CallArguments;
 pub use crate::call::{SetBody, SetRows};
-use crate::functions::{json, matches_of, parts, parts_of, split};
+use crate::functions::catalogs::is_vector;
+use crate::functions::{DEBUGS, SETS_OF_TEXT_SEARCH, json, matches_of, parts, parts_of, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use bigdecimal::{BigDecimal, Zero};
@@ -44,9 +45,10 @@ const TABLE: &[(&str, SetBody)] = &[
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, SetBody> =
-        TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).copied().collect();
+        TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).chain(SETS_OF_TEXT_SEARCH).copied().collect();
     let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
-    internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?))).collect()
+    let found = internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?)));
+    found.chain(DEBUGS.map(|(id, body)| (FunctionId(id), body))).collect()
 });
 
 /// What computes a function of PostgreSQL's that yields a set; `None` for one that is not implemented.
@@ -56,7 +58,7 @@ pub fn set_function(id: FunctionId) -> Option<SetBody> {
 
 /// The names by which functions are implemented, for tests.
 pub fn sources() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).map(|(name, _)| *name)
+    TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).chain(SETS_OF_TEXT_SEARCH).map(|(name, _)| *name)
 }
 
 /// Rows of one column.
@@ -143,9 +145,11 @@ fn subscripts(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     if call.integer(1) != 1 {
         return Ok(single(std::iter::empty()));
     }
+    let first = i32::from(!is_vector(call.types[0].id));
+    let all = (0..length).map(move |place| Value::Integer(first + place));
     Ok(match call.arguments.len() > 2 && call.boolean(2) {
-        true => single((1..=length).rev().map(Value::Integer)),
-        false => single((1..=length).map(Value::Integer)),
+        true => single(all.rev()),
+        false => single(all),
     })
 }
 

@@ -5,10 +5,20 @@
 //! type only the number is known here: what reads its labels has to know more.
 
 use analyzer::facts::Facts;
-use analyzer::types::{CHAR, NAME, RECORD, TypeKind, UNKNOWN, VOID};
+use analyzer::types::{CHAR, INT2VECTOR, NAME, OIDVECTOR, RECORD, TypeKind, UNKNOWN, VOID};
 use analyzer::{TypeId, Typed};
 use values::Type;
 
+/// `aclitem`: what prints it makes it, so it is its text.
+pub const ACL_ITEM: TypeId = TypeId(1033);
+/// `_aclitem`
+pub const ACL_ITEM_ARRAY: TypeId = TypeId(1034);
+/// `regconfig`: held as its name.
+pub const REGCONFIG: TypeId = TypeId(3734);
+/// `regdictionary`: held as its name.
+pub const REGDICTIONARY: TypeId = TypeId(3769);
+/// `_regconfig` and `_regdictionary`.
+pub const REG_ARRAYS: [TypeId; 2] = [TypeId(3735), TypeId(3770)];
 /// `_char`
 const CHAR_ARRAY: TypeId = TypeId(1002);
 /// `_name`
@@ -17,8 +27,14 @@ const NAME_ARRAY: TypeId = TypeId(1003);
 /// The type of the values that stand for those of a type; `None` where there is none yet.
 pub fn storage(typed: Typed) -> Option<Type> {
     match typed.id {
-        NAME | CHAR | UNKNOWN => Some(Type::Text),
+        NAME | CHAR | UNKNOWN | REGCONFIG | REGDICTIONARY => Some(Type::Text),
+        id if REG_ARRAYS.contains(&id) => Some(Type::Text.array()),
         CHAR_ARRAY | NAME_ARRAY => Some(Type::Text.array()),
+        ACL_ITEM => Some(Type::Text),
+        ACL_ITEM_ARRAY => Some(Type::Text.array()),
+        // Arrays that count from zero.
+        INT2VECTOR => Some(Type::SmallInt.array()),
+        OIDVECTOR => Some(Type::Oid.array()),
         VOID => Some(Type::Void),
         id => Type::from_oid_and_typmod(id.0, typed.modifier).or_else(|| Type::numbered(id.0)),
     }

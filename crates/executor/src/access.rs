@@ -3,7 +3,7 @@
 use analyzer::relations::RelationId;
 use analyzer::types::FunctionId;
 use analyzer::{Analyzed, TypeId};
-use values::{Type, Value};
+use values::{Type, Value, ValueError};
 
 /// Which ways lead to a relation's rows, and what users' types are. Implemented by the caller.
 pub trait RelationPaths {
@@ -15,6 +15,10 @@ pub trait RelationPaths {
     }
     /// What a domain asks of its values; `None` for any other type.
     fn domain(&self, _id: TypeId) -> Option<&DomainMeaning> {
+        None
+    }
+    /// The number of the object of the catalog that a text of this type names (`'item'::regclass`); `None` where no catalog is at hand.
+    fn object_named(&self, _id: TypeId, _name: &str) -> Option<Result<Value, ValueError>> {
         None
     }
     /// What a user's function does; `None` for any other.

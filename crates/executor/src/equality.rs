@@ -2,9 +2,10 @@
 
 use analyzer::TypeId;
 use analyzer::types::{
-    BOOL, BYTEA, CIDR, DATE, FLOAT4, FLOAT8, INET, INT2, INT4, INT8, INTERVAL, JSONB, MACADDR, MACADDR8, NUMERIC, OID,
-    TIMESTAMP, UUID,
+    BIT, BOOL, BYTEA, CIDR, DATE, FLOAT4, FLOAT8, INET, INT2, INT4, INT8, INTERVAL, JSONB, MACADDR, MACADDR8, MONEY,
+    NUMERIC, OID, TIMESTAMP, TIMETZ, UUID, VARBIT,
 };
+use evaluation::functions::catalogs::is_named;
 use values::{Type, Value};
 
 /// Bytes that a key in a set needs beside its own, roughly.
@@ -21,7 +22,9 @@ pub fn equality_key(value: &Value, _of: TypeId, key: &mut Vec<u8>) {
 /// Whether equality between the types is that of their keys.
 pub fn hashes_across(left: TypeId, right: TypeId) -> bool {
     let integer = |id: TypeId| matches!(id, INT2 | INT4 | INT8);
-    left == right || (integer(left) && integer(right))
+    // `"char"`, `name`, `text`, `varchar`: their bytes.
+    let text = |id: TypeId| matches!(id.0, 18 | 19 | 25 | 1043);
+    left == right || (integer(left) && integer(right)) || (text(left) && text(right))
 }
 
 /// Whether values of a type are looked up among keys of another as they are, or as integers.
@@ -29,7 +32,8 @@ pub fn same_keys(stored: Type, given: Type) -> bool {
     let text = |known: Type| matches!(known, Type::Text | Type::Varchar(_));
     let whole = |known: Type| matches!(known, Type::SmallInt | Type::Integer | Type::BigInt);
     let network = stored.is_network() && given.is_network();
-    let alike = (text(stored) && text(given)) || (whole(stored) && whole(given)) || network;
+    let bits = stored.is_bits() && given.is_bits();
+    let alike = (text(stored) && text(given)) || (whole(stored) && whole(given)) || network || bits;
     alike || stored.unmodified() == given.unmodified()
 }
 
@@ -40,8 +44,10 @@ pub fn is_plain(id: TypeId) -> bool {
     text || time
         || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
         || matches!(id, TIMESTAMP | UUID | JSONB | INET | CIDR | MACADDR | MACADDR8)
+        || matches!(id, BIT | VARBIT | TIMETZ | MONEY)
         || Type::numbered(id.0).is_some()
-        || Type::from_oid(id.0).is_some_and(|known| known.is_range())
+        || is_named(id)
+        || Type::from_oid(id.0).is_some_and(|known| known.is_range() || known.is_text_search())
         || Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != Type::Json)
 }
 

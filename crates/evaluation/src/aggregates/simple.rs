@@ -87,6 +87,23 @@ pub fn bit_xor(state: &Value, value: &Value) -> Result<Value, ValueError> {
     binary(BinaryOperator::BitXor, state, value)
 }
 
+/// `bit_and`, `bit_or` or `bit_xor` of bit strings, which must be of one length.
+pub fn of_bit_strings(name: &str) -> Fold {
+    macro_rules! fold {
+        ($combine:path) => {
+            |state, value| match (state, value) {
+                (Value::Bits(state), Value::Bits(bits)) => Ok(Value::Bits($combine(state, bits)?)),
+                _ => Ok(Value::Null),
+            }
+        };
+    }
+    match name {
+        "bit_and" => fold!(crate::functions::and),
+        "bit_or" => fold!(crate::functions::or),
+        _ => fold!(crate::functions::xor),
+    }
+}
+
 pub fn sum(state: &Value, value: &Value) -> Result<Value, ValueError> {
     binary(BinaryOperator::Add, state, value)
 }

@@ -74,17 +74,22 @@ macro_rules! comparisons {
 pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     six: [
         "bool", "enum_", "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "float4", "float8",
-        "float48", "float84", "bpchar", "name", "char", "bytea"
+        "float48", "float84", "bpchar", "name", "char", "bytea", "bit"
     ],
     underscore: ["text", "text_pattern", "bpchar_pattern"],
     between: [
         ("numeric_", ""), ("date_", ""), ("time_", ""), ("timestamp_", ""), ("interval_", ""), ("uuid_", ""), ("jsonb_", ""),
         ("network_", ""), ("macaddr_", ""), ("macaddr8_", ""), ("range_", ""), ("multirange_", ""),
+        ("timetz_", ""), ("cash_", ""),
         ("date_", "_timestamp"), ("date_", "_timestamptz"), ("timestamp_", "_date"), ("timestamp_", "_timestamptz"),
         ("timestamptz_", "_date"), ("timestamptz_", "_timestamp")
     ],
     others: [
-        ("texteq", equal as Implementation), ("textne", not_equal),
+        ("tsvector_eq", equal as Implementation), ("tsvector_ne", not_equal), ("tsvector_lt", less),
+        ("tsvector_le", at_most), ("tsvector_gt", greater), ("tsvector_ge", at_least),
+        ("tsquery_eq", equal), ("tsquery_ne", not_equal), ("tsquery_lt", less),
+        ("tsquery_le", at_most), ("tsquery_gt", greater), ("tsquery_ge", at_least),
+        ("texteq", equal), ("textne", not_equal),
         ("nameeqtext", equal), ("namenetext", not_equal), ("namelttext", less),
         ("nameletext", at_most), ("namegttext", greater), ("namegetext", at_least),
         ("texteqname", equal), ("textnename", not_equal), ("textltname", less),
@@ -96,14 +101,14 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
         ("btint28cmp", sign), ("btint82cmp", sign), ("btint48cmp", sign), ("btint84cmp", sign), ("btoidcmp", sign), ("btfloat4cmp", sign),
         ("btfloat8cmp", sign), ("btfloat48cmp", sign), ("btfloat84cmp", sign), ("btcharcmp", sign), ("btnamecmp", sign),
         ("btnametextcmp", sign), ("bttextnamecmp", sign), ("bttextcmp", sign), ("bttext_pattern_cmp", sign), ("bpcharcmp", sign),
-        ("btbpchar_pattern_cmp", sign), ("byteacmp", sign), ("btarraycmp", sign),
+        ("btbpchar_pattern_cmp", sign), ("byteacmp", sign), ("bitcmp", sign), ("btarraycmp", sign),
         ("int2larger", larger), ("int4larger", larger), ("int8larger", larger), ("oidlarger", larger), ("float4larger", larger),
         ("float8larger", larger), ("numeric_larger", larger), ("text_larger", larger), ("bpchar_larger", larger), ("date_larger", larger),
         ("time_larger", larger), ("timestamp_larger", larger), ("interval_larger", larger), ("array_larger", larger),
-        ("network_larger", larger),
+        ("network_larger", larger), ("timetz_larger", larger), ("cashlarger", larger),
         ("int2smaller", smaller), ("int4smaller", smaller), ("int8smaller", smaller), ("oidsmaller", smaller), ("float4smaller", smaller),
         ("float8smaller", smaller), ("numeric_smaller", smaller), ("text_smaller", smaller), ("bpchar_smaller", smaller),
         ("date_smaller", smaller), ("time_smaller", smaller), ("timestamp_smaller", smaller), ("interval_smaller", smaller),
-        ("array_smaller", smaller), ("network_smaller", smaller),
+        ("array_smaller", smaller), ("network_smaller", smaller), ("timetz_smaller", smaller), ("cashsmaller", smaller),
     ]
 );

@@ -294,7 +294,7 @@ fn of_seconds(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 }
 
 /// Whether two periods overlap, each from a beginning to an end, or for an interval; NULL where an end decides that is not known.
-fn overlaps(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+pub(super) fn overlaps(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let period = |first: usize| -> Result<(Value, Value), ValueError> {
         let (start, end) = (call.value(first).clone(), call.value(first + 1).clone());
         let end = match &end {

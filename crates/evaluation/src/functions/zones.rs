@@ -34,14 +34,14 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
 ];
 
 /// What a name stands for.
-enum NamedZone {
+pub(super) enum NamedZone {
     Abbreviation(Abbreviation),
     Zone(Zone),
 }
 
 impl NamedZone {
     /// Errors: 22023.
-    fn of(name: &str) -> Result<NamedZone, ValueError> {
+    pub(super) fn of(name: &str) -> Result<NamedZone, ValueError> {
         if let Some(abbreviation) = Abbreviation::of(name) {
             return Ok(NamedZone::Abbreviation(abbreviation));
         }
@@ -50,7 +50,7 @@ impl NamedZone {
     }
 
     /// Seconds east of Greenwich at an instant.
-    fn offset_at(&self, instant: i64) -> i32 {
+    pub(super) fn offset_at(&self, instant: i64) -> i32 {
         match self {
             NamedZone::Abbreviation(abbreviation) => abbreviation.at(instant).0,
             NamedZone::Zone(zone) => zone.at(instant).seconds,
@@ -92,7 +92,7 @@ fn local_time(at: i64, seconds: i64) -> FunctionResult {
 }
 
 /// The first argument as an offset, in seconds. Errors: 22023 for an interval of months or days.
-fn interval_offset(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
+pub(super) fn interval_offset(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
     let span = call.interval(0);
     Zone::interval_offset(&span).ok_or_else(|| {
         let shown = text::to_string(call.value(0)).unwrap_or_default();

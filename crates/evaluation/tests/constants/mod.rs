@@ -174,7 +174,7 @@ impl Evaluator<'_> {
             Node::Constant(Constant::Boolean(truth)) => Ok(Value::Boolean(*truth)),
             // `jsonpath`, which is held as its text.
             Node::Constant(Constant::Text(text)) if typed.id.0 == 4072 => Ok(Value::text(text.as_str())),
-            Node::Constant(Constant::Number(text) | Constant::Text(text)) => {
+            Node::Constant(Constant::Number(text) | Constant::Text(text) | Constant::Bits(text)) => {
                 values::text::parse_in(text, held(typed)?.unmodified(), self.zone).map_err(|error| told(&error))
             }
             Node::Function { function, arguments, .. } | Node::Operator { function, arguments, .. } => {

@@ -27,11 +27,12 @@ pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut RunState<'_,
         }
         SqlValue::SessionUser => Value::text(run.environment.session.session_user()),
         SqlValue::CurrentCatalog => Value::text(run.environment.session.database()),
-        SqlValue::CurrentTime | SqlValue::CurrentSchema => Value::Null,
+        SqlValue::CurrentTime => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::TimeTz(None), zone)?,
+        SqlValue::CurrentSchema => Value::Null,
     })
 }
 
 /// Whether a value is among those above.
 pub fn is_built(value: SqlValue) -> bool {
-    !matches!(value, SqlValue::CurrentTime | SqlValue::CurrentSchema)
+    !matches!(value, SqlValue::CurrentSchema)
 }

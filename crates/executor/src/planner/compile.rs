@@ -4,13 +4,21 @@ use super::frame::{ColumnFrame, EntryPlace};
 use super::{OuterPlace, PlanResult, QueryPlanner, not_built};
 use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression, ErrorPlace};
-use analyzer::facts::{FunctionKind, Volatility};
+use analyzer::facts::{Function, FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
-use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, UNKNOWN};
+use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, OID, UNKNOWN};
 use analyzer::{TypeId, Typed};
+use evaluation::functions::catalogs::{is_named, is_vector};
+use evaluation::storage::{ACL_ITEM, ACL_ITEM_ARRAY};
+use evaluation::storage::{REG_ARRAYS, REGCONFIG, REGDICTIONARY};
 use values::error::sqlstate::FEATURE_NOT_SUPPORTED;
 use values::{Type, Value};
 
+/// Functions of arrays that take arrays from zero for what they are.
+const OF_VECTORS: [&str; 6] =
+    ["array_length", "array_to_string", "cardinality", "count", "generate_subscripts", "unnest"];
+/// `regproc`, `pg_node_tree`, `aclitem` and arrays of it: what their texts have to be is not known here.
+const UNREAD: [TypeId; 4] = [TypeId(24), TypeId(194), ACL_ITEM, ACL_ITEM_ARRAY];
 /// `jsonpath`
 const JSONPATH: TypeId = TypeId(4072);
 
@@ -25,9 +33,11 @@ pub fn relabelled(value: CompiledExpression, source: Type, target: Type) -> Plan
             value => CompiledExpression::SameBits { value: Box::new(value), target },
         }),
         _ if source == target || (source.is_string() && target.is_string()) => Ok(value),
+        _ if source.is_bits() && target.is_bits() => Ok(value),
         (Type::Array(one), Type::Array(other)) if one.data_type().is_string() && other.data_type().is_string() => {
             Ok(value)
         }
+        (Type::Array(one), Type::Array(other)) if one.data_type().is_bits() && other.data_type().is_bits() => Ok(value),
         _ => not_built(format!("{source} as {target}")),
     }
 }
@@ -208,18 +218,41 @@ impl QueryPlanner<'_> {
                 Err(error) => Err(ExecutionError::from(error).at(at.0).into()),
             };
         }
+        if let (REGCONFIG | REGDICTIONARY, Constant::Text(text)) = (typed.id, constant) {
+            let found = match typed.id {
+                REGCONFIG => evaluation::functions::configuration_text(text),
+                _ => evaluation::functions::dictionary_text(text),
+            };
+            return match found {
+                Err(error) if error.sqlstate == FEATURE_NOT_SUPPORTED => not_built(error.message),
+                found => Ok(found.map_err(|error| ExecutionError::from(error).at(at.0))?),
+            };
+        }
+        let is_config = matches!(typed.id, REGCONFIG | REGDICTIONARY);
+        if (is_config || REG_ARRAYS.contains(&typed.id)) && !matches!(constant, Constant::Null) {
+            return not_built("a literal of an array of configurations");
+        }
         let storage = self.storage(typed)?;
+        if let (true, Constant::Text(text)) = (is_named(typed.id), constant) {
+            return match self.relations.object_named(typed.id, text) {
+                Some(found) => Ok(found.map_err(|error| ExecutionError::from(error).at(at.0))?),
+                None => not_built("the name of an object"),
+            };
+        }
+        let is_unread = is_vector(typed.id) || UNREAD.contains(&typed.id);
+        if is_unread && !matches!(constant, Constant::Null) {
+            return not_built("a constant of this type");
+        }
         let text = match constant {
             Constant::Null => return Ok(Value::Null),
             Constant::Boolean(truth) => return Ok(Value::Boolean(*truth)),
-            Constant::Number(text) | Constant::Text(text) => text,
-            Constant::Bits(_) => return not_built("bit strings"),
+            Constant::Number(text) | Constant::Text(text) | Constant::Bits(text) => text,
         };
         if typed.id == INTERVAL && typed.modifier != NO_MODIFIER {
             return not_built("a modifier of an interval's text");
         }
-        // Of longer ones the first character counts, or the number behind a backslash.
-        if typed.id == CHAR && (text.len() != 1 || text.as_str() == "\\") {
+        // Of longer ones the first character counts, or the number behind a backslash. None at all is the lowest of them, as the empty text is of texts.
+        if typed.id == CHAR && (text.len() > 1 || text.as_str() == "\\") {
             return not_built("this \"char\"");
         }
         let parsed = values::text::parse_in(text, storage, self.zone);
@@ -247,6 +280,23 @@ impl QueryPlanner<'_> {
         Ok(CompiledExpression::CallArguments(Box::new(callee), compiled))
     }
 
+    /// Refuses arguments that a function of any type would not know for what they are: numbers that are written as names, arrays that count from zero.
+    pub fn check_held(&self, row: &Function, types: &[Typed]) -> PlanResult<()> {
+        for (place, typed) in types.iter().enumerate() {
+            let declared = row.arguments.get(place).copied().unwrap_or(row.variadic);
+            let is_known = declared == typed.id || is_named(typed.id) && declared == OID;
+            let is_mistaken = match (is_named(typed.id), is_vector(typed.id)) {
+                (false, false) => false,
+                (_, true) => !is_known && !OF_VECTORS.contains(&&*row.name),
+                (true, false) => !is_known && row.name != "count",
+            };
+            if is_mistaken {
+                return not_built(format!("{} of {}", row.name, self.type_name(typed.id)));
+            }
+        }
+        Ok(())
+    }
+
     /// A function as a call needs it.
     pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed) -> PlanResult<Callee> {
         let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
@@ -259,6 +309,7 @@ impl QueryPlanner<'_> {
         };
         self.volatile_calls += u32::from(row.volatility == Volatility::Volatile);
         let types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
+        self.check_held(row, &types)?;
         Ok(Callee { function, body, strict: row.strict, types, result })
     }
 }

@@ -4,8 +4,10 @@ use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{Callee, CompiledExpression, SubplanKind, SubplanUse};
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
-use analyzer::types::{BPCHAR, FunctionId, OperatorId};
+use analyzer::types::{BPCHAR, FunctionId, INT4, NO_MODIFIER, OperatorId};
 use analyzer::{TypeId, Typed};
+use evaluation::functions::catalogs::{self, is_named, is_vector};
+use evaluation::storage::{REGCONFIG, REGDICTIONARY};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -41,6 +43,13 @@ impl QueryPlanner<'_> {
                 Some(Some(value)) => CompiledExpression::Constant(value.clone()),
                 _ => CompiledExpression::CaseOperand,
             },
+            Node::ThroughText { value, .. } if self.is_written_by_name(*value, typed) => {
+                return self.through_name(*value, typed, level, current);
+            }
+            // What is computed would have to be looked up.
+            Node::ThroughText { .. } if matches!(typed.id, REGCONFIG | REGDICTIONARY) => {
+                return not_built("the name of a configuration that is computed");
+            }
             Node::ThroughText { value, .. } => {
                 let source = self.storage(self.tree[*value].typed)?;
                 let (target, value) = (self.storage(typed)?, self.boxed(*value, level, current)?);
@@ -71,6 +80,45 @@ impl QueryPlanner<'_> {
             }
             _ => return self.compile_rarest(id, level, current),
         })
+    }
+
+    /// Whether a conversion through text is one of a name, or of a vector.
+    fn is_written_by_name(&self, value: ExprId, target: Typed) -> bool {
+        let source = self.tree[value].typed.id;
+        is_named(source) || is_named(target.id) || is_vector(source) || is_vector(target.id)
+    }
+
+    /// The number of an object by its name, its name by its number, or a vector as a text.
+    fn through_name(
+        &mut self,
+        value: ExprId,
+        target: Typed,
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        let source = self.tree[value].typed;
+        let vector = is_vector(source.id).then_some(catalogs::vector_writer as evaluation::Implementation);
+        let (reads, writes) = (self.storage(source)?.is_string(), self.storage(target)?.is_string());
+        let body = match (reads, writes) {
+            (false, true) => catalogs::name_writer(source.id).or(vector),
+            (true, false) => catalogs::name_reader(target.id),
+            _ => None,
+        };
+        let Some(body) = body else { return not_built("this conversion of a name") };
+        let arguments = vec![self.compile(value, level, current)?];
+        // No function of PostgreSQL's has this number.
+        let callee = Callee { function: FunctionId(0), body, strict: true, types: vec![source], result: target };
+        Ok(CompiledExpression::CallArguments(Box::new(callee), arguments))
+    }
+
+    /// A number and one.
+    fn one_more(&mut self, number: CompiledExpression) -> PlanResult<CompiledExpression> {
+        const INT4_PLUS: FunctionId = FunctionId(177);
+        let Some(body) = evaluation::functions::function(INT4_PLUS) else { return not_built("a sum") };
+        let typed = Typed { id: INT4, modifier: NO_MODIFIER, collation: Default::default() };
+        let callee = Callee { function: INT4_PLUS, body, strict: true, types: vec![typed; 2], result: typed };
+        let arguments = vec![number, CompiledExpression::Constant(Value::Integer(1))];
+        Ok(CompiledExpression::CallArguments(Box::new(callee), arguments))
     }
 
     fn array_operator(
@@ -208,11 +256,15 @@ impl QueryPlanner<'_> {
             Type::Jsonb => return self.json_subscript(container, upper, level, current),
             _ => return not_built("subscripts of this"),
         }
+        let is_from_zero = is_vector(self.tree[container].typed.id);
         let container = self.boxed(container, level, current)?;
         match (upper, lower) {
             ([Some(subscript)], []) => {
-                Ok(CompiledExpression::Subscript { container, subscript: self.boxed(*subscript, level, current)? })
+                let place = self.compile(*subscript, level, current)?;
+                let place = if is_from_zero { self.one_more(place)? } else { place };
+                Ok(CompiledExpression::Subscript { container, subscript: Box::new(place) })
             }
+            _ if is_from_zero => not_built("a part of a vector"),
             ([upper], [lower]) => {
                 let lower = lower.map(|lower| self.boxed(lower, level, current)).transpose()?;
                 let upper = upper.map(|upper| self.boxed(upper, level, current)).transpose()?;

@@ -160,6 +160,9 @@ impl<'a> QueryPlanner<'a> {
             let name = self.catalog.function(call.function).map(|row| row.name.to_string()).unwrap_or_default();
             return not_built(format!("aggregate {name} ({})", call.function.0));
         }
+        if let Some(row) = self.catalog.function(call.function) {
+            self.check_held(row, &types)?;
+        }
         Ok(Aggregation {
             function: call.function,
             direct,

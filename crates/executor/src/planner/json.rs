@@ -9,6 +9,7 @@ use crate::plan::{SetCall, SetCallee};
 use analyzer::tree::{EntryColumn, ExprId, JoinTree, Node};
 use analyzer::types::{FunctionId, JSON, JSONB, NO_MODIFIER, TEXT};
 use analyzer::{TypeId, Typed};
+use evaluation::functions::catalogs::{is_named, is_vector};
 use evaluation::json_rows;
 use evaluation::storage::is_row;
 use grammar::ast::JoinKind;
@@ -133,6 +134,9 @@ impl QueryPlanner<'_> {
         let (mut types, mut arguments) = (Vec::new(), Vec::new());
         for (name, value, typed) in fields {
             self.storage(typed)?;
+            if is_named(typed.id) || is_vector(typed.id) {
+                return not_built("a row with names of objects as JSON");
+            }
             types.extend([plain(TEXT), typed]);
             arguments.extend([CompiledExpression::Constant(Value::text(name)), value]);
         }

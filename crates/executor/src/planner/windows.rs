@@ -116,6 +116,7 @@ impl<'a> QueryPlanner<'a> {
         if !built {
             return not_built(format!("window function {} ({})", row.name, call.function.0));
         }
+        self.check_held(row, &types)?;
         Ok(WindowUse {
             function: call.function,
             source,
