@@ -54,6 +54,7 @@ use messages::query::{ROW_SECURITY_WINDOW, SessionFacts};
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use messages::{Key, Timestamp};
 use quick_cache::sync::Cache;
+use sql_syntax::Unread;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -254,6 +255,7 @@ impl Processor {
         parameters: &[Option<Type>],
     ) -> Result<Planned, QueryError> {
         let engine = self.engine_of(session);
+        let mut not_built = None;
         if engine != Engine::DataFusion {
             match typed::read(catalog, session, sql, parameters, &self.sizes) {
                 TypedReading::Planned(statement) => {
@@ -264,14 +266,18 @@ impl Processor {
                 TypedReading::Elsewhere(reason) if engine == Engine::Executor => {
                     return Err(QueryError::unsupported(reason));
                 }
-                TypedReading::Elsewhere(_) => {}
+                TypedReading::Elsewhere(reason) => not_built = Some(reason),
             }
         }
         if sql.contains(ROW_SECURITY_WINDOW) {
             // DataFusion computes conditions in an order of its own: errors would tell of rows that are hidden.
             return Err(QueryError::unsupported("this query of a table with row-level security is not supported"));
         }
-        let statement = sql_syntax::statement(sql)?;
+        let statement = sql_syntax::statement(sql).map_err(|unread| match (unread, not_built) {
+            // PostgreSQL's grammar has it.
+            (Unread::Syntax(_), Some(reason)) => QueryError::unsupported(reason),
+            (unread, _) => unread.into(),
+        })?;
         self.counts.datafusion.fetch_add(1, Ordering::Relaxed);
         self.plan_logically(catalog, session, &statement, parameters)
     }
@@ -462,9 +468,9 @@ fn committed(database: DatabaseId, tables: &[(String, Timestamp)], names: &[(Key
 
 impl Planned {
     fn of_typed(statement: TypedStatement, database: DatabaseId) -> Planned {
-        let TypedStatement { plan, columns, parameters, tables, names } = statement;
+        let TypedStatement { plan, columns, parameters, tables, names, shows_catalog } = statement;
         let (relies_on, plan) = (committed(database, &tables, &names), Computation::Typed(plan));
-        let (is_kept, reads_system_catalog) = (true, false);
+        let (is_kept, reads_system_catalog) = (!shows_catalog, shows_catalog);
         Planned { plan, is_kept, tables, names, columns, parameters, relies_on, reads_system_catalog }
     }
 

@@ -140,6 +140,13 @@ impl TableProvider for RowTable {
         if schema.fields().iter().any(|field| types::is_range(field)) {
             return Err(QueryError::unsupported("a range in a query of this form").into_datafusion());
         }
+        if let Some(known) = schema.fields().iter().find_map(|field| types::of_queries(field)) {
+            let message = format!("{} in a query of this form", known.base_name());
+            return Err(QueryError::unsupported(message).into_datafusion());
+        }
+        if schema.fields().iter().any(|field| types::is_text_search(field)) {
+            return Err(QueryError::unsupported("full text search in a query of this form").into_datafusion());
+        }
         if schema.fields().iter().any(|field| types::is_user_type(field)) {
             return Err(QueryError::unsupported("an enum in a query of this form").into_datafusion());
         }

@@ -48,7 +48,8 @@ pub fn to_arrow(column_type: Type) -> DataType {
         // No scan reads such columns.
         Type::Json | Type::Jsonb | Type::Enum(_) => DataType::Null,
         Type::Inet | Type::Cidr | Type::MacAddr | Type::MacAddr8 => DataType::Null,
-        Type::Range(_) | Type::Multirange(_) => DataType::Null,
+        Type::Bit(_) | Type::VarBit(_) | Type::TimeTz(_) | Type::Money => DataType::Null,
+        Type::Range(_) | Type::Multirange(_) | Type::TsVector | Type::TsQuery => DataType::Null,
     }
 }
 
@@ -189,6 +190,18 @@ pub fn is_address(field: &Field) -> bool {
 pub fn is_range(field: &Field) -> bool {
     let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
     remembered.is_some_and(|known| known.element().unwrap_or(known).is_range())
+}
+
+/// The type of a field's values if these are bit strings, money or times with a zone, which only the executor has.
+pub fn of_queries(field: &Field) -> Option<Type> {
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    remembered.filter(|known| known.element().unwrap_or(*known).is_of_queries())
+}
+
+/// Whether values of a field are of full text search, which only the executor has.
+pub fn is_text_search(field: &Field) -> bool {
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    remembered.is_some_and(|known| known.element().unwrap_or(known).is_text_search())
 }
 
 /// Whether values of a field are of a user's type, which only the executor has.

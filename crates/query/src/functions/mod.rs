@@ -8,6 +8,7 @@
 pub mod aggregates;
 pub mod any;
 pub mod arithmetic;
+pub mod asked;
 pub mod cast;
 pub mod choice;
 mod elements;

@@ -60,6 +60,12 @@ pub fn of_name(name: &str, catalog: &Arc<SystemCatalog>) -> Option<ScalarUDF> {
     Some(rowwise::function(SystemFunction { name, result, compute, catalog: Arc::clone(catalog) }))
 }
 
+/// What the function of that name yields; `None` for one that there is not.
+pub fn answer(name: &str, catalog: &SystemCatalog, arguments: &[Value]) -> Option<Value> {
+    let (_, _, compute) = find(name)?;
+    Some(compute(catalog, arguments).unwrap_or(Value::Null))
+}
+
 /// An object identifier, whether it came as a number or as a quoted one.
 fn oid(arguments: &[Value], place: usize) -> Option<u32> {
     let value = arguments.get(place)?;

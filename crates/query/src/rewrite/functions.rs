@@ -157,7 +157,7 @@ impl Rewriter<'_> {
             ("localtimestamp", []) => types::cast_value(now(), Type::Timestamp(None)),
             ("localtime", []) => types::cast_value(now(), Type::Time(None)),
             ("current_time", []) => {
-                return Err(QueryError::unsupported("CURRENT_TIME is not supported; use LOCALTIME"));
+                return Err(QueryError::unsupported("CURRENT_TIME in a query of this form"));
             }
             ("current_user" | "user" | "current_role", []) => text(&self.catalog.session().user),
             ("session_user", []) => text(&self.catalog.session().session_user),

@@ -42,7 +42,7 @@ pub enum CatalogType {
     RegNamespace,
     /// `regrole`.
     RegRole,
-    /// `regproc` and `regprocedure`, `regoper`, `regconfig`.
+    /// `regproc` and `regprocedure`, `regoper`.
     RegOther,
 }
 
@@ -57,6 +57,11 @@ pub fn without_column(data_type: &DataType) -> Option<String> {
         Ok(Named::Catalog(CatalogType::Number | CatalogType::Byte)) => Some(plain_name(data_type)),
         _ => None,
     }
+}
+
+/// Whether only the executor has values of a type that is no array.
+fn only_executed(known: Type) -> bool {
+    known.is_range() || known.is_of_queries()
 }
 
 /// Resolves a type's name. Errors: 42704 for one that does not exist.
@@ -80,12 +85,12 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
         "regtype" => CatalogType::RegType,
         "regnamespace" => CatalogType::RegNamespace,
         "regrole" => CatalogType::RegRole,
-        "regproc" | "regprocedure" | "regoper" | "regoperator" | "regconfig" | "regdictionary" => CatalogType::RegOther,
+        "regproc" | "regprocedure" | "regoper" | "regoperator" => CatalogType::RegOther,
         "json" | "jsonb" | "inet" | "cidr" | "macaddr" | "macaddr8" | "xml" | "money" | "point" | "timetz" | "bit"
-        | "varbit" | "tid" | "pg_lsn" | "int2vector" | "oidvector" => {
+        | "varbit" | "tid" | "pg_lsn" | "int2vector" | "oidvector" | "regconfig" | "regdictionary" => {
             return Err(QueryError::unsupported(format!("type {name} is not supported")));
         }
-        range if range.parse::<Type>().is_ok_and(|known| known.element().unwrap_or(known).is_range()) => {
+        range if range.parse::<Type>().is_ok_and(|known| only_executed(known.element().unwrap_or(known))) => {
             return Err(QueryError::unsupported(format!("type {name} is not supported")));
         }
         "string" => return Err(QueryError::new("42704", "type \"string\" does not exist")),

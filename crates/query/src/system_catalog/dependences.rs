@@ -1,8 +1,9 @@
 //! What an object is made of, as `pg_depend` and `pg_rewrite` show it: dump programs take their order from it.
 
 use super::rows::{Row, row};
-use super::{SystemCatalog, quoted};
+use super::{PG_CATALOG_OID, SystemCatalog, quoted};
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, Statement, Visit, Visitor};
+use messages::namespace;
 use messages::schema::{CommentTarget, SequenceSchema, TableSchema};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -89,7 +90,9 @@ fn of_triggers(catalog: &SystemCatalog) -> Vec<Row> {
         for trigger in &table.triggers {
             let own = (PG_TRIGGER, trigger.oid);
             rows.push(dependence(own, (CommentTarget::RELATIONS, table.oid, 0), "a"));
-            rows.push(dependence(own, (PG_PROC, trigger.function.1, 0), "n"));
+            if namespace::of(&trigger.function.0) != PG_CATALOG_OID {
+                rows.push(dependence(own, (PG_PROC, trigger.function.1, 0), "n"));
+            }
         }
     }
     rows

@@ -179,10 +179,13 @@ pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: 
     let length = match column.column_type {
         Type::Varchar(length) => length.map(i64::from),
         Type::Char(length) => Some(i64::from(length)),
+        Type::Bit(length) => Some(length).filter(|length| *length > 0).map(i64::from),
+        Type::VarBit(length) => length.map(i64::from),
         _ => None,
     };
     let octets = match column.column_type {
         Type::Text | Type::Varchar(None) => Some(1 << 30),
+        Type::Bit(_) | Type::VarBit(_) => None,
         _ => length.map(|length| length * 4),
     };
     let (precision, radix, scale): (Option<i64>, Option<i64>, Option<i64>) = match column.column_type {
@@ -197,7 +200,9 @@ pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: 
     };
     let seconds = match column.column_type {
         Type::Date => Some(0_i64),
-        Type::Time(digits) | Type::Timestamp(digits) | Type::TimestampTz(digits) => Some(digits.map_or(6, i64::from)),
+        Type::Time(digits) | Type::TimeTz(digits) | Type::Timestamp(digits) | Type::TimestampTz(digits) => {
+            Some(digits.map_or(6, i64::from))
+        }
         Type::Interval(modifier) => Some(modifier.and_then(IntervalModifier::digits).map_or(6, i64::from)),
         _ => None,
     };

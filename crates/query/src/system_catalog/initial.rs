@@ -1,4 +1,4 @@
-//! What every database begins with: collations, and rights on the schemas of the system.
+//! What every database begins with: collations, rights on the schemas of the system, and full text search.
 
 use super::rows::{Row, row};
 use super::{INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog};
@@ -36,4 +36,64 @@ pub(super) fn rights(catalog: &SystemCatalog) -> Vec<Row> {
         row! { objoid: oid, classoid: CommentTarget::SCHEMAS, objsubid: 0, privtype: "i", initprivs: grants }
     };
     vec![of(PG_CATALOG_OID), of(INFORMATION_SCHEMA_OID)]
+}
+
+/// Object identifiers of what full text search has. Those above 10,000 PostgreSQL gives away when it is set up.
+const SIMPLE_CONFIGURATION: u32 = 3748;
+const ENGLISH_CONFIGURATION: u32 = 13_164;
+const SIMPLE_DICTIONARY: u32 = 3765;
+const ENGLISH_DICTIONARY: u32 = 13_163;
+const SIMPLE_TEMPLATE: u32 = 3727;
+const SNOWBALL_TEMPLATE: u32 = 13_150;
+const PARSER: u32 = 3722;
+
+/// The rows of the catalogs of full text search.
+pub(super) fn text_search(catalog: &str) -> Vec<Row> {
+    let configuration = |oid: u32, name: &str| {
+        row! { oid: oid, cfgname: name, cfgnamespace: PG_CATALOG_OID, cfgowner: OWNER_OID, cfgparser: PARSER }
+    };
+    let dictionary = |oid: u32, name: &str, template: u32, options: Option<&str>| {
+        row! {
+            oid: oid, dictname: name, dictnamespace: PG_CATALOG_OID, dictowner: OWNER_OID, dicttemplate: template,
+            dictinitoption: options,
+        }
+    };
+    let template = |oid: u32, name: &str, prefix: &str| {
+        row! {
+            oid: oid, tmplname: name, tmplnamespace: PG_CATALOG_OID, tmplinit: format!("{prefix}_init"),
+            tmpllexize: format!("{prefix}_lexize"),
+        }
+    };
+    match catalog {
+        "pg_ts_config" => {
+            vec![configuration(SIMPLE_CONFIGURATION, "simple"), configuration(ENGLISH_CONFIGURATION, "english")]
+        }
+        "pg_ts_config_map" => mapped_tokens(),
+        "pg_ts_dict" => {
+            let options = "language = 'english', stopwords = 'english'";
+            vec![
+                dictionary(SIMPLE_DICTIONARY, "simple", SIMPLE_TEMPLATE, None),
+                dictionary(ENGLISH_DICTIONARY, "english_stem", SNOWBALL_TEMPLATE, Some(options)),
+            ]
+        }
+        "pg_ts_parser" => vec![row! {
+            oid: PARSER, prsname: "default", prsnamespace: PG_CATALOG_OID, prsstart: "prsd_start",
+            prstoken: "prsd_nexttoken", prsend: "prsd_end", prsheadline: "prsd_headline", prslextype: "prsd_lextype",
+        }],
+        _ => vec![template(SIMPLE_TEMPLATE, "simple", "dsimple"), template(SNOWBALL_TEMPLATE, "snowball", "dsnowball")],
+    }
+}
+
+/// Which dictionary looks at tokens of which kind: nobody looks at blanks, tags, heads of protocols and entities.
+fn mapped_tokens() -> Vec<Row> {
+    let kinds = || (1..=22).filter(|kind| !matches!(kind, 12..=14));
+    let of = |configuration: u32, kind: i64, dictionary: u32| {
+        row! { mapcfg: configuration, maptokentype: kind, mapseqno: 1, mapdict: dictionary }
+    };
+    let simple = kinds().map(|kind| of(SIMPLE_CONFIGURATION, kind, SIMPLE_DICTIONARY));
+    let english = kinds().map(|kind| {
+        let is_word = matches!(kind, 1 | 2 | 10 | 11 | 16 | 17);
+        of(ENGLISH_CONFIGURATION, kind, if is_word { ENGLISH_DICTIONARY } else { SIMPLE_DICTIONARY })
+    });
+    simple.chain(english).collect()
 }

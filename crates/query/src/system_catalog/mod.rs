@@ -27,7 +27,7 @@ pub use roles::{role_name, role_oid};
 
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;
-use definitions::DEFINITIONS;
+pub use definitions::{DEFINITIONS, Relation as SystemRelation};
 use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
@@ -39,6 +39,7 @@ use privileges::path::{PathOwner, SearchPath};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use values::Value;
 
 /// Identifier of the bootstrap superuser, who owns everything.
 pub const OWNER_OID: u32 = messages::role::BOOTSTRAP_OID;
@@ -186,15 +187,21 @@ impl SystemCatalog {
     /// A system relation with its rows, or `None` when there is none of that name.
     pub fn table(&self, schema: &str, name: &str) -> Option<Result<MemTable, QueryError>> {
         let relation = DEFINITIONS.find(schema, name)?;
+        Some(self.rows_of(relation).and_then(|rows| rows::table(relation, &rows)))
+    }
+
+    /// The rows of a system relation as values. Errors: 42501.
+    pub fn values(&self, relation: &SystemRelation) -> Result<Vec<Vec<Value>>, QueryError> {
+        Ok(rows::values(relation, &self.rows_of(relation)?))
+    }
+
+    fn rows_of(&self, relation: &SystemRelation) -> Result<Vec<rows::Row>, QueryError> {
         self.show();
-        if let Some(denied) = self.denied(schema, name) {
-            return Some(Err(denied));
+        match self.denied(relation.schema_name, relation.name) {
+            Some(denied) => Err(denied),
+            None if relation.schema_name == "pg_catalog" => Ok(relations::rows(self, relation.name)),
+            None => Ok(information_schema::rows(self, relation.name)),
         }
-        let rows = match schema {
-            "pg_catalog" => relations::rows(self, name),
-            _ => information_schema::rows(self, name),
-        };
-        Some(rows::table(relation, &rows))
     }
 
     fn tables(&self) -> impl Iterator<Item = &TableSchema> {
@@ -384,11 +391,6 @@ impl<'a> Found<'a> {
 /// Whether this relation of `pg_catalog` exists and never has rows here.
 pub fn is_always_empty(name: &str) -> bool {
     DEFINITIONS.find("pg_catalog", name).is_some() && !relations::FILLED.contains(&name) && name != "pg_locks"
-}
-
-/// Whether there is such a relation of a system schema.
-pub fn is_system_relation(schema: &str, name: &str) -> bool {
-    DEFINITIONS.find(schema, name).is_some()
 }
 
 /// The object identifier of a relation of a system schema; `None` if there is none.

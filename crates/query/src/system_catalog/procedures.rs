@@ -4,7 +4,7 @@
 
 use super::names::split_name;
 use super::rows::{Row, row};
-use super::{OWNER_OID, SystemCatalog, quoted};
+use super::{OWNER_OID, PG_CATALOG_OID, SystemCatalog, quoted};
 use messages::namespace;
 use messages::schema::{
     CommentTarget, ExtensionSchema, FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility, TableSchema,
@@ -385,7 +385,8 @@ fn trigger_call(catalog: &SystemCatalog, trigger: &TriggerSchema) -> String {
     let found = catalog.path().iter().find(|schema| {
         catalog.catalog.procedures.contains_key(&namespace::within(namespace::bare(&trigger.function.0), **schema))
     });
-    let name = match found == Some(&namespace::of(&trigger.function.0)) {
+    let schema = namespace::of(&trigger.function.0);
+    let name = match schema == PG_CATALOG_OID || found == Some(&schema) {
         true => quoted(namespace::bare(&trigger.function.0)),
         false => catalog.qualified_name(&trigger.function.0),
     };

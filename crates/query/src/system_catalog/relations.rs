@@ -22,7 +22,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 43] = [
+pub const FILLED: [&str; 48] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -62,6 +62,11 @@ pub const FILLED: [&str; 43] = [
     "pg_timezone_abbrevs",
     "pg_timezone_names",
     "pg_trigger",
+    "pg_ts_config",
+    "pg_ts_config_map",
+    "pg_ts_dict",
+    "pg_ts_parser",
+    "pg_ts_template",
     "pg_type",
     "pg_user",
     "pg_matviews",
@@ -145,6 +150,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_extension" => catalog.rows_of_extensions(),
         "pg_available_extensions" => catalog.rows_of_available_extensions(),
         "pg_available_extension_versions" => catalog.rows_of_extension_versions(),
+        "pg_ts_config" | "pg_ts_config_map" | "pg_ts_dict" | "pg_ts_parser" | "pg_ts_template" => {
+            initial::text_search(name)
+        }
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }

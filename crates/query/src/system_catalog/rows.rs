@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Int16Type, UInt32Type};
 use datafusion::catalog::MemTable;
 use datafusion::error::Result;
 use std::sync::Arc;
-use values::{Interval, Value};
+use values::{Interval, Type, Value};
 
 /// From 1970 to 2000, in microseconds.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
@@ -102,6 +102,34 @@ pub(super) use row;
 pub fn table(relation: &Relation, rows: &[Row]) -> std::result::Result<MemTable, QueryError> {
     let batch = batch(relation, rows).map_err(QueryError::from)?;
     MemTable::try_new(Arc::clone(&relation.schema), vec![vec![batch]]).map_err(QueryError::from)
+}
+
+/// The same as values, in the order of the columns.
+pub fn values(relation: &Relation, rows: &[Row]) -> Vec<Vec<Value>> {
+    let fields = relation.schema.fields();
+    let of_row = |row: &Row| {
+        let cell = |name: &str| row.iter().find(|(known, _)| *known == name).map_or(&Cell::Null, |(_, cell)| cell);
+        fields.iter().map(|field| held(cell(field.name()), field.data_type())).collect()
+    };
+    rows.iter().map(of_row).collect()
+}
+
+/// A cell as a value, which may be an array.
+fn held(cell: &Cell, data_type: &DataType) -> Value {
+    let DataType::List(element) = data_type else { return value(cell, data_type) };
+    let whole = |numbers: &[i64], of: Type, each: fn(i64) -> Value| {
+        Value::array(of, numbers.iter().map(|number| each(*number)).collect())
+    };
+    match (cell, element.data_type()) {
+        (Cell::Numbers(numbers), DataType::Int16) => {
+            whole(numbers, Type::SmallInt, |number| Value::SmallInt(number as i16))
+        }
+        (Cell::Numbers(numbers), DataType::UInt32) => whole(numbers, Type::Oid, |number| Value::Oid(number as u32)),
+        (Cell::Texts(texts), _) => {
+            Value::array(Type::Text, texts.iter().map(|text| Value::text(text.as_str())).collect())
+        }
+        _ => Value::Null,
+    }
 }
 
 fn batch(relation: &Relation, rows: &[Row]) -> Result<RecordBatch> {

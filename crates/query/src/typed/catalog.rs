@@ -1,16 +1,17 @@
 //! The analyzer's catalog over a snapshot: PostgreSQL's own objects, and the tables and types of the user.
 //!
-//! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of system schemas, collations beyond C) is
+//! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of the schema `raid`, `pg_locks`, collations beyond C) is
 //! not found, and [`SnapshotCatalog::is_beyond`] says so afterwards: then nothing may be concluded from what was not found.
 
-use super::routines;
+use super::{routines, system};
 use crate::planning::go_on;
-use crate::system_catalog::{is_system_relation, is_system_schema};
+use crate::system_catalog::{DEFINITIONS, SystemRelation, is_system_schema};
 use analyzer::catalog::{Found, SYSTEM_SCHEMA};
 use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, NO_MODIFIER, NONE, OperatorId, TypeKind};
 use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
+use evaluation::functions::catalogs::shows_catalog;
 use evaluation::functions::extension_row;
 use messages::schema::{
     Catalog, CatalogEntry, Column, DomainRules, DomainSchema, ExtensionSchema, Identity, ProcedureSchema, TableSchema,
@@ -21,6 +22,8 @@ use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use values::extensions;
 
+/// The relation of locks, which are claims of all sites.
+const LOCKS: &str = "pg_locks";
 /// The schema of users' tables.
 const PUBLIC: &str = "public";
 /// What tells the type of a table's rows from the table: users' objects are numbered from below.
@@ -39,6 +42,8 @@ pub(crate) struct SnapshotCatalog<'a> {
     names_domain: Cell<bool>,
     /// Whether columns have the types in which their values are held.
     shows_stored: Cell<bool>,
+    /// Whether something was named that shows the catalog itself: a system relation, a function over them, a type of names.
+    shows_catalog: Cell<bool>,
 }
 
 /// An extension that was created.
@@ -90,7 +95,19 @@ impl<'a> SnapshotCatalog<'a> {
             beyond: Cell::new(false),
             names_domain: Cell::new(false),
             shows_stored: Cell::new(false),
+            shows_catalog: Cell::new(false),
         }
+    }
+
+    /// Whether something was named that shows the catalog itself.
+    pub(crate) fn shows_catalog(&self) -> bool {
+        self.shows_catalog.get()
+    }
+
+    /// The system relations that were named.
+    pub(super) fn system_relations(&self) -> impl Iterator<Item = &'static SystemRelation> {
+        let system = self.all_named().filter(|known| known.relation.system);
+        system.filter_map(|known| DEFINITIONS.find(&known.relation.schema, &known.relation.name))
     }
 
     /// Whether there are domains.
@@ -121,6 +138,9 @@ impl<'a> SnapshotCatalog<'a> {
 
     /// How values of a user's type are held, with all that its labels are read by.
     pub(crate) fn stored(&self, id: TypeId) -> Option<values::Type> {
+        if let Some(known) = system::storage(id) {
+            return Some(known);
+        }
         let known = self.user_type(id)?;
         Some(if id == known.own.id { known.stored } else { known.stored.array() })
     }
@@ -243,7 +263,7 @@ impl<'a> SnapshotCatalog<'a> {
         if schema.is_some_and(|schema| schema != PUBLIC) {
             return None;
         }
-        if let Some(known) = self.all_named().find(|known| known.relation.name == name) {
+        if let Some(known) = self.all_named().find(|known| known.relation.name == name && !known.relation.system) {
             return Some(known);
         }
         let table = &self.tables.tables.get(name)?.table;
@@ -252,11 +272,28 @@ impl<'a> SnapshotCatalog<'a> {
             self.beyond.set(true);
             return None;
         }
+        Some(self.keep_named(|| NamedTable::of(table)))
+    }
+
+    /// A relation of a system schema.
+    fn system_named(&self, schema: &str, name: &str) -> Option<&NamedTable> {
+        let relation = DEFINITIONS.find(schema, name)?;
+        if name == LOCKS {
+            // Its rows are no catalog's.
+            self.beyond.set(true);
+            return None;
+        }
+        self.shows_catalog.set(true);
+        let known = self.all_named().find(|known| known.relation.system && known.relation.id.0 == relation.oid);
+        Some(known.unwrap_or_else(|| self.keep_named(|| NamedTable::of_system(relation))))
+    }
+
+    fn keep_named(&self, named: impl FnOnce() -> NamedTable) -> &NamedTable {
         let mut end = &self.named;
         while let Some(known) = end.get() {
             end = &known.next;
         }
-        Some(end.get_or_init(|| Box::new(NamedTable::of(table))))
+        end.get_or_init(|| Box::new(named()))
     }
 }
 
@@ -353,6 +390,28 @@ impl NamedTable {
         });
         NamedTable { row: row_type(&relation), relation, stored, next: OnceCell::new() }
     }
+
+    fn of_system(system: &SystemRelation) -> NamedTable {
+        let column = |(name, of): &(&'static str, &'static str)| RelationColumn {
+            name: (*name).into(),
+            typed: system::column_type(of),
+            dropped: false,
+            generated: false,
+            identity_always: false,
+        };
+        let relation = Relation {
+            id: RelationId(system.oid),
+            schema: system.schema_name.into(),
+            name: system.name.into(),
+            kind: if system.kind == "v" { RelationKind::View } else { RelationKind::Table },
+            row: TypeId(system.oid | ROW_TYPES),
+            columns: system.columns.iter().map(column).collect(),
+            primary_key: None,
+            constraints: Vec::new(),
+            system: true,
+        };
+        NamedTable { row: row_type(&relation), relation, stored: None, next: OnceCell::new() }
+    }
 }
 
 fn column(column: &Column) -> RelationColumn {
@@ -438,6 +497,7 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
     }
 
     fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
+        self.shows_catalog.set(self.shows_catalog.get() || name.starts_with("reg"));
         let own = || Some(&self.table_named(schema, name)?.row);
         BuiltIns.type_named(schema, name).or_else(|| self.type_called(schema, name)).or_else(own)
     }
@@ -452,6 +512,7 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
         if schema.is_some_and(|schema| schema != SYSTEM_SCHEMA && is_system_schema(schema)) {
             self.beyond.set(true);
         }
+        self.shows_catalog.set(self.shows_catalog.get() || shows_catalog(name));
         let mut found = BuiltIns.functions_named(schema, name);
         found.extend(self.extension_functions(schema, name));
         let own = self.routine_called(schema, name);
@@ -490,13 +551,17 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
 
     fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<&Relation> {
         // As with PostgreSQL's search path, system relations come first.
-        let is_beyond = match schema {
-            None => is_system_relation(SYSTEM_SCHEMA, name),
-            Some(schema) => schema == contention::SCHEMA || is_system_schema(schema),
+        let system = match schema {
+            None => self.system_named(SYSTEM_SCHEMA, name),
+            Some(schema) if schema == contention::SCHEMA => {
+                self.beyond.set(true);
+                return None;
+            }
+            Some(schema) if is_system_schema(schema) => return Some(&self.system_named(schema, name)?.relation),
+            Some(_) => None,
         };
-        if is_beyond {
-            self.beyond.set(true);
-            return None;
+        if let Some(known) = system {
+            return Some(&known.relation);
         }
         Some(&self.table_named(schema, name)?.relation)
     }
@@ -548,10 +613,13 @@ mod tests {
         assert!(catalog.is_composite(item.row));
         let catalog = SnapshotCatalog::new(&tables, "raid");
         assert!(catalog.relation_named(None, "absent").is_none() && !catalog.is_beyond());
-        for (schema, name) in [(None, "pg_class"), (Some("information_schema"), "tables"), (Some("raid"), "contention")]
-        {
+        assert!(!catalog.shows_catalog());
+        for (schema, name) in [(None, "pg_class"), (Some("information_schema"), "tables")] {
             let catalog = SnapshotCatalog::new(&tables, "raid");
-            assert!(catalog.relation_named(schema, name).is_none() && catalog.is_beyond(), "{name}");
+            let found = catalog.relation_named(schema, name).expect("a system relation");
+            assert!(std::ptr::eq(found, catalog.relation(found.id).expect("by its number")) && catalog.shows_catalog());
         }
+        let catalog = SnapshotCatalog::new(&tables, "raid");
+        assert!(catalog.relation_named(Some("raid"), "contention").is_none() && catalog.is_beyond());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a statement is planned here only if every part of it is built, and refused here only if PostgreSQL refuses it. Of anything else this says that it goes
 //! [`TypedReading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
-//! `routines`: users' functions; `domains`; `session`: what functions may ask.
+//! `routines`: users' functions; `domains`; `system`, `system_rows`: system relations; `session`: what functions may ask.
 
 mod catalog;
 mod domains;
@@ -11,12 +11,15 @@ mod paths;
 mod routines;
 mod rows;
 mod session;
+mod system;
+mod system_rows;
 
 use crate::error::QueryError;
 use crate::limits::STATEMENT_MEMORY_MAX;
 use crate::planning::go_on;
 use crate::processor::{Execution, RowStream};
 use crate::sizes::TableSizes;
+use crate::system_catalog::SystemCatalog;
 use crate::tables::Tables;
 use analyzer::relations::RelationId;
 use analyzer::reliance::LookUp;
@@ -39,7 +42,8 @@ use rows::RunningPlan;
 use session::SessionView;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use values::{Type, Zone};
+use system::WrittenAs;
+use values::Type;
 
 /// SQLSTATE feature_not_supported.
 const NOT_SUPPORTED: &str = "0A000";
@@ -66,6 +70,8 @@ pub(crate) struct TypedStatement {
     pub tables: Vec<(String, Timestamp)>,
     /// Catalog rows of the users' types that it names, and of the functions and extensions whose functions it may call, with their versions.
     pub names: Vec<(Key, Timestamp)>,
+    /// Whether it shows the catalog itself.
+    pub shows_catalog: bool,
 }
 
 /// How a statement is computed.
@@ -74,11 +80,15 @@ pub(crate) struct TypedPlan {
     plan: Arc<QueryPlan>,
     relations: StatementTables,
     sizes: Arc<TableSizes>,
+    /// The catalog that it shows.
+    system: Option<Arc<SystemCatalog>>,
+    /// Columns of results that are written as texts.
+    written: Arc<[(usize, WrittenAs)]>,
 }
 
 /// Reads a statement over a catalog snapshot.
 pub(crate) fn read(
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     session: &SessionFacts,
     sql: &str,
     declared: &[Option<Type>],
@@ -107,7 +117,7 @@ pub(crate) fn read(
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
-        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
+        Ok(analyzed) => planned(catalog, session, &names, &analyzed, sizes),
         // There are such functions, and domains, nowhere else.
         Err(error) if is_unbuilt(&error.message) && (names.has_called() || names.names_domain()) => {
             TypedReading::Refused(error.into())
@@ -128,11 +138,11 @@ fn is_unbuilt(message: &str) -> bool {
 }
 
 fn planned(
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
+    session: &SessionFacts,
     names: &SnapshotCatalog<'_>,
     analyzed: &Analyzed,
     sizes: &Arc<TableSizes>,
-    zone: &Zone,
 ) -> TypedReading {
     let called = match routines::called(names, analyzed) {
         Ok(called) => called,
@@ -147,13 +157,25 @@ fn planned(
             tables.insert(name.clone(), versioned.version);
             let table = Arc::clone(&versioned.table);
             let rows = sizes.rows(table.storage);
-            relations.insert(RelationId(table.oid), SizedTable { table, rows });
+            relations.insert(RelationId(table.oid), SizedTable { table, rows, is_system: false });
         }
     }
+    for relation in names.system_relations() {
+        let table = Arc::new(system::table(relation));
+        let rows = sizes.rows(table.storage);
+        relations.insert(RelationId(relation.oid), SizedTable { table, rows, is_system: true });
+    }
     let relations = StatementTables(relations);
-    let paths = StatementPaths { tables: &relations, names, routines: &called.bodies, domains: &called.domains };
+    let system = Arc::new(SystemCatalog::new(Arc::clone(catalog), session.clone()));
+    let paths = StatementPaths {
+        tables: &relations,
+        names,
+        routines: &called.bodies,
+        domains: &called.domains,
+        system: &system,
+    };
     names.show_stored_columns();
-    let plan = match executor::plan_or_reason(names, analyzed, &paths, zone) {
+    let plan = match executor::plan_or_reason(names, analyzed, &paths, &session.constants_zone) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) if is_only_here(analyzed, names) => {
             return TypedReading::Refused(QueryError::unsupported(reason));
@@ -167,14 +189,21 @@ fn planned(
     let Some(columns) = origins::columns(&analyzed.tree, analyzed.query, names) else {
         return TypedReading::Elsewhere("a column of a type that results do not have".to_owned());
     };
-    let stored = |id: &TypeId| names.stored(*id).or_else(|| evaluation::storage::unmodified(*id));
+    let is_written = |id: &TypeId| WrittenAs::of(*id).is_some();
+    let stored =
+        |id: &TypeId| names.stored(*id).filter(|_| !is_written(id)).or_else(|| evaluation::storage::unmodified(*id));
     let parameters = analyzed.parameters.iter().map(stored).collect();
     let Some(parameters) = parameters else {
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
-    let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
+    let shown = analyzed.tree[analyzed.query].targets.iter().filter(|target| !target.junk);
+    let written = shown.map(|target| WrittenAs::of(analyzed.tree[target.value].typed.id)).enumerate();
+    let written = written.filter_map(|(place, written)| Some((place, written?))).collect();
+    let shows_catalog = names.shows_catalog();
+    let system = shows_catalog.then_some(system);
+    let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes), system, written };
     let (tables, names) = (tables.into_iter().collect(), names.used());
-    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, names }))
+    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, names, shows_catalog }))
 }
 
 /// Whether something in a statement is JSON, of a user's type, a user's function or one of an extension, which there is nowhere else.
@@ -207,12 +236,14 @@ impl TypedPlan {
             execution: executor::PlanExecution::new(Arc::clone(&self.plan), parameters, limits, execution.seed),
             relations: self.relations.clone(),
             tables,
-            session: SessionView { facts: session, backend_pid: execution.backend_pid },
+            session: SessionView { facts: session, backend_pid: execution.backend_pid, system: self.system.clone() },
             now: execution.now,
             random: RandomBits::new(execution.random_key),
             patterns: PatternCache::default(),
             sizes: Arc::clone(&self.sizes),
             scans: BTreeMap::new(),
+            system_rows: BTreeMap::new(),
+            written: Arc::clone(&self.written),
             held,
         };
         running.stream()

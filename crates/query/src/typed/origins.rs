@@ -2,10 +2,12 @@
 
 use super::catalog::SnapshotCatalog;
 use super::stored;
+use super::system::WrittenAs;
 use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
-use analyzer::types::{CHAR, INTERVAL, NO_MODIFIER};
+use analyzer::types::{CHAR, INTERVAL};
 use messages::namespace;
 use messages::program::ResultColumn;
+use values::Type;
 
 /// How many queries a column is followed through.
 const QUERIES_MAX: usize = 64;
@@ -16,8 +18,14 @@ pub(crate) fn columns(tree: &Tree, query: QueryId, names: &SnapshotCatalog<'_>) 
     shown
         .map(|target| {
             let typed = tree[target.value].typed;
-            let is_told = typed.id != CHAR && (typed.id != INTERVAL || typed.modifier == NO_MODIFIER);
-            let column_type = stored(typed, names).filter(|_| is_told)?;
+            if WrittenAs::of(typed.id).is_some() {
+                let (name, origin) = (target.name.clone(), origin(tree, query, target.value).unwrap_or_default());
+                return Some(ResultColumn { name, column_type: Type::Text, origin });
+            }
+            // Of system relations it is a text, as all kinds of texts are.
+            let is_char = typed.id == CHAR && !names.shows_catalog();
+            let is_told = |held: &Type| !is_char && (typed.id != INTERVAL || held.typmod() == typed.modifier);
+            let column_type = stored(typed, names).filter(is_told)?;
             let origin = origin(tree, query, target.value).unwrap_or_default();
             // A cast is called as its type is, which may have the number of a schema in it.
             let name = namespace::shown(&target.name).into_owned();

@@ -5,7 +5,9 @@
 
 use super::catalog::SnapshotCatalog;
 use super::domains::CastDomains;
+use crate::functions::asked::of_value;
 use crate::limits::SCAN_RANGES_MAX;
+use crate::system_catalog::SystemCatalog;
 use analyzer::TypeId;
 use analyzer::relations::RelationId;
 use analyzer::types::FunctionId;
@@ -14,7 +16,7 @@ use messages::schema::TableSchema;
 use messages::{Key, KeyRange, TableId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use values::{Type, Value};
+use values::{Type, Value, ValueError};
 
 /// The tables of a statement, by their numbers.
 #[derive(Clone, Debug, Default)]
@@ -25,11 +27,13 @@ pub(crate) struct StatementTables(pub BTreeMap<RelationId, SizedTable>);
 pub(crate) struct SizedTable {
     pub table: Arc<TableSchema>,
     pub rows: f64,
+    /// Whether it is a system relation.
+    pub is_system: bool,
 }
 
 impl RelationPaths for StatementTables {
     fn access(&self, relation: RelationId) -> Option<TableAccess> {
-        let SizedTable { table, rows } = self.0.get(&relation)?;
+        let SizedTable { table, rows, .. } = self.0.get(&relation)?;
         let keys = |columns: &[usize], unique| AccessPathKeys {
             columns: columns.iter().map(|position| *position as u32).collect(),
             unique,
@@ -51,6 +55,7 @@ pub(crate) struct StatementPaths<'a> {
     pub names: &'a SnapshotCatalog<'a>,
     pub routines: &'a BTreeMap<FunctionId, RoutineMeaning>,
     pub domains: &'a CastDomains,
+    pub system: &'a SystemCatalog,
 }
 
 impl RelationPaths for StatementPaths<'_> {
@@ -64,6 +69,10 @@ impl RelationPaths for StatementPaths<'_> {
 
     fn domain(&self, id: TypeId) -> Option<&DomainMeaning> {
         self.domains.get(&id)
+    }
+
+    fn object_named(&self, id: TypeId, name: &str) -> Option<Result<Value, ValueError>> {
+        Some(self.system.object_oid(id.0, name).map(Value::Oid).map_err(of_value))
     }
 
     fn routine(&self, function: FunctionId) -> Option<&RoutineMeaning> {

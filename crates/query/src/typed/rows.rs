@@ -5,6 +5,8 @@
 
 use super::paths::{StatementTables, index_of, ranges};
 use super::session::SessionView;
+use super::system::WrittenAs;
+use super::system_rows::SystemRows;
 use crate::error::QueryError;
 use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;
@@ -18,6 +20,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::TableSchema;
 use messages::{KeyRange, TableId};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -44,6 +47,10 @@ pub(crate) struct RunningPlan {
     pub sizes: Arc<TableSizes>,
     /// Scans that are open.
     pub scans: BTreeMap<ScanId, StreamedScan>,
+    /// Rows of system relations, by their numbers.
+    pub system_rows: BTreeMap<u32, SystemRows>,
+    /// Columns of results that are written as texts.
+    pub written: Arc<[(usize, WrittenAs)]>,
     /// Memory that is set aside for it.
     pub held: MemoryReservation,
 }
@@ -75,12 +82,14 @@ impl RunningPlan {
     async fn next_rows(&mut self) -> Result<Option<Vec<Vec<Value>>>, QueryError> {
         loop {
             match self.slice()? {
-                ExecutionStep::Rows(rows) => return Ok(Some(rows)),
+                ExecutionStep::Rows(rows) => return Ok(Some(self.written(rows))),
                 ExecutionStep::Done => return Ok(None),
                 ExecutionStep::Yield => pause().await,
                 ExecutionStep::Need(RowNeed::Open(scan, order)) => {
-                    self.open(scan, &order)?;
-                    self.read(scan).await?;
+                    if !self.read_system(scan, &order)? {
+                        self.open(scan, &order)?;
+                        self.read(scan).await?;
+                    }
                 }
                 ExecutionStep::Need(RowNeed::More(scan)) => self.read(scan).await?,
                 ExecutionStep::Need(RowNeed::Close(scan)) => drop(self.scans.remove(&scan)),
@@ -105,6 +114,33 @@ impl RunningPlan {
         let step = self.execution.resume(&mut environment, SLICE_ROWS)?;
         self.held.try_resize(self.execution.memory_bytes())?;
         Ok(step)
+    }
+
+    /// Rows as their client gets them.
+    fn written(&self, mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+        let Some(system) = &self.session.system else { return rows };
+        for (place, written) in self.written.iter() {
+            for row in &mut rows {
+                row[*place] = written.text(system, &row[*place]);
+            }
+        }
+        rows
+    }
+
+    /// Hands over what a scan of a system relation yields, at once; false: it is of a table.
+    fn read_system(&mut self, scan: ScanId, order: &ScanOrder) -> Result<bool, QueryError> {
+        let known = self.relations.0.get(&order.relation).filter(|sized| sized.is_system);
+        let (Some(sized), Some(system)) = (known, &self.session.system) else { return Ok(false) };
+        let rows = match self.system_rows.entry(order.relation.0) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unread) => {
+                let rows = unread.insert(SystemRows::of(system, order.relation.0)?);
+                self.sizes.counted(sized.table.storage, rows.count());
+                rows
+            }
+        };
+        self.execution.answer(scan, rows.read(&sized.table, order), true);
+        Ok(true)
     }
 
     fn open(&mut self, scan: ScanId, order: &ScanOrder) -> Result<(), QueryError> {

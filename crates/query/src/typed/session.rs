@@ -1,8 +1,10 @@
 //! What functions may ask of the session while a statement runs.
 
-use crate::system_catalog::SETTINGS;
+use crate::functions::asked;
+use crate::system_catalog::{SETTINGS, SystemCatalog};
 use messages::query::SessionFacts;
 use std::sync::Arc;
+use values::{Value, ValueError};
 
 /// The session that runs a statement, as functions see it.
 #[derive(Clone, Debug)]
@@ -11,6 +13,8 @@ pub(crate) struct SessionView {
     pub facts: Arc<SessionFacts>,
     /// What `pg_backend_pid()` says.
     pub backend_pid: i32,
+    /// The system catalogs, if the statement shows them.
+    pub system: Option<Arc<SystemCatalog>>,
 }
 
 impl evaluation::call::SessionInfo for SessionView {
@@ -38,5 +42,9 @@ impl evaluation::call::SessionInfo for SessionView {
 
     fn backend_pid(&self) -> i32 {
         self.backend_pid
+    }
+
+    fn of_catalog(&self, name: &str, arguments: &[Value]) -> Option<Result<Value, ValueError>> {
+        asked::answer(self.system.as_ref()?, name, arguments)
     }
 }
