@@ -51,6 +51,30 @@ pub struct OwnSequence {
     pub schema: Arc<TableSchema>,
     /// Where it stands.
     pub state: SequenceState,
+    /// Where it stood before, as the transaction has read it; `None`: the transaction has made it.
+    pub before: Option<SequenceState>,
+    /// Whether that was undone: the transaction only counts on.
+    pub is_restored: bool,
+}
+
+/// Sequences that a rollback to a savepoint leaves to a transaction, of those that it has set since. The transaction has their rows, so no block can be taken from
+/// them by another commit: it goes on counting from where they stood.
+pub fn undo_to(own: &mut Vec<OwnSequence>, mark: usize) {
+    let undone = own.split_off(mark.min(own.len()));
+    for set in undone {
+        let is_known = own.iter().any(|known| known.schema.storage == set.schema.storage);
+        if set.is_restored && !is_known {
+            own.push(set);
+            continue;
+        }
+        let Some(state) = set.before.filter(|_| !is_known) else { continue };
+        let mut schema = TableSchema::clone(&set.schema);
+        if let Some(definition) = &mut schema.sequence {
+            // Setting it has counted this up.
+            definition.generation = definition.generation.wrapping_sub(1);
+        }
+        own.push(OwnSequence { schema: Arc::new(schema), state, before: Some(state), is_restored: true });
+    }
 }
 
 /// A sequence's row.
@@ -273,12 +297,12 @@ impl Sequences {
         self.own.borrow().iter().rev().find(|own| own.schema.storage == storage).map(|own| own.state)
     }
 
-    /// The transaction at hand makes or sets a sequence. For `currval`: the value that it was set to and was given out.
-    pub fn set_own(&self, schema: &Arc<TableSchema>, state: SequenceState, told: bool) {
+    /// The transaction at hand makes or sets a sequence that stood there before. For `currval`: the value that it was set to and was given out.
+    pub fn set_own(&self, schema: &Arc<TableSchema>, before: Option<SequenceState>, state: SequenceState, told: bool) {
         if told && state.is_called {
             self.given.borrow_mut().of.insert(schema.oid, state.last);
         }
-        self.own.borrow_mut().push(OwnSequence { schema: Arc::clone(schema), state });
+        self.own.borrow_mut().push(OwnSequence { schema: Arc::clone(schema), state, before, is_restored: false });
     }
 }
 

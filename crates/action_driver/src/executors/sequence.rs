@@ -29,8 +29,8 @@ impl SequenceRun {
         let Action::SetSequence { sequence, value } = action else { unreachable!("begun for a sequence") };
         let schema = sequences::definition(sequence);
         let item = sequences::item(sequence);
-        let state = match (value, event) {
-            (SequenceValue::First, _) => SequenceState::first(schema),
+        let (before, state) = match (value, event) {
+            (SequenceValue::First, _) => (None, SequenceState::first(schema)),
             (_, ExecutorEvent::Item(Some(row))) => {
                 let before = match scene.scope.sequences.own_state(sequence.storage) {
                     Some(own) => own,
@@ -41,12 +41,12 @@ impl SequenceRun {
                         let alone = [Vec::new()];
                         let rows = if *supplied { scene.supplied } else { &alone };
                         for row in rows {
-                            set(sequence, SetvalArguments { value, is_called }, row, scene)?;
+                            set(sequence, before, SetvalArguments { value, is_called }, row, scene)?;
                         }
                         return Ok(ExecutorStep::Done);
                     }
-                    SequenceValue::Next(next) => SequenceState { last: *next, is_called: false },
-                    SequenceValue::First | SequenceValue::Kept => before,
+                    SequenceValue::Next(next) => (Some(before), SequenceState { last: *next, is_called: false }),
+                    SequenceValue::First | SequenceValue::Kept => (Some(before), before),
                 }
             }
             (_, ExecutorEvent::Item(None)) => {
@@ -56,7 +56,7 @@ impl SequenceRun {
         };
         check_kept(schema, state)?;
         scene.transaction.write(item, Some(state.encode(sequence)))?;
-        scene.scope.sequences.set_own(sequence, state, false);
+        scene.scope.sequences.set_own(sequence, before, state, false);
         Ok(ExecutorStep::Done)
     }
 }
@@ -71,6 +71,7 @@ struct SetvalArguments<'a> {
 /// `setval`. NULL sets nothing.
 fn set(
     sequence: &Arc<TableSchema>,
+    before: SequenceState,
     SetvalArguments { value, is_called }: SetvalArguments,
     supplied: &[Value],
     scene: &mut Scene,
@@ -90,7 +91,7 @@ fn set(
     }
     let state = SequenceState { last, is_called };
     scene.transaction.write(sequences::item(sequence), Some(state.encode(sequence)))?;
-    scene.scope.sequences.set_own(sequence, state, true);
+    scene.scope.sequences.set_own(sequence, Some(before), state, true);
     scene.results.push(vec![Value::BigInt(last)])
 }
 

@@ -4,6 +4,7 @@ use super::ExecutingTransaction;
 use crate::differential_file::DifferentialMark;
 use crate::failure;
 use crate::reference_keys::PendingReference;
+use crate::sequences;
 use messages::limits::TRANSACTION_WRITES_MAX;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ impl ExecutingTransaction {
         self.file.undo_to(moment.mark);
         self.drops.truncate(moment.drops);
         self.makes.truncate(moment.makes);
-        self.sequences.truncate(moment.sequences);
+        sequences::undo_to(&mut self.sequences, moment.sequences);
         self.deferred.truncate(moment.deferred);
         for undone in self.notifications.drain(moment.notifications..) {
             self.notified_bytes -= undone.bytes();
