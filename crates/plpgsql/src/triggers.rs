@@ -30,6 +30,8 @@ pub struct TriggerCall {
     pub when: &'static str,
     /// `INSERT`, `UPDATE`, `DELETE` or `TRUNCATE`.
     pub operation: &'static str,
+    /// The columns that an UPDATE names.
+    pub named: Vec<String>,
     /// The table.
     pub relation: u32,
     /// Its name.

@@ -209,9 +209,11 @@ impl UserInterface {
     ///
     /// # Panics
     /// If the session exists already.
-    pub fn take_in(&mut self, Moving(session): Moving) {
+    pub fn take_in(&mut self, Moving(mut session): Moving) {
         // Updates of the catalog are counted by each.
         session.path.take();
+        session.overlay.forget_merged();
+        self.shared.catalog.enter(session.database_id);
         self.processes.insert(session.process, session.id);
         let before = self.sessions.insert(session.id, session);
         assert!(before.is_none(), "a session is in one place");
@@ -426,7 +428,6 @@ impl UserInterface {
         self.shared.leaving = all;
     }
 
-    /// Runs one input of every session for which `when` holds.
     /// Ends the sessions of databases that were dropped: at another site, which does not know who is here.
     fn end_homeless(&mut self, now: Now, outbox: &mut Outbox) {
         let dropped = self.shared.catalog.dropped();
@@ -441,6 +442,7 @@ impl UserInterface {
         dropped.into_iter().for_each(|database| self.shared.catalog.forget(database));
     }
 
+    /// Runs one input of every session for which `when` holds.
     fn turn_where(&mut self, now: Now, outbox: &mut Outbox, when: fn(&Session, Now) -> bool, handle: fn(&mut Turn)) {
         let due: Vec<SessionId> =
             self.sessions.values().filter(|session| when(session, now)).map(|session| session.id).collect();

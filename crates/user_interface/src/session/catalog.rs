@@ -17,6 +17,8 @@ pub struct SharedCatalog {
     catalog: Arc<Catalog>,
     /// As those of other databases do, which there are or were sessions of.
     others: BTreeMap<DatabaseId, Arc<Catalog>>,
+    /// What sessions of any other database see: nothing.
+    nothing: Arc<Catalog>,
     /// Counts updates.
     pub generation: u64,
 }
@@ -24,7 +26,10 @@ pub struct SharedCatalog {
 impl SharedCatalog {
     /// As sessions of a database see it, which [`SharedCatalog::enter`] was told of.
     pub fn of(&self, database: DatabaseId) -> &Arc<Catalog> {
-        self.others.get(&database).unwrap_or(&self.catalog)
+        match database {
+            DatabaseId::FIRST => &self.catalog,
+            _ => self.others.get(&database).unwrap_or(&self.nothing),
+        }
     }
 
     /// The databases that were dropped, of those that there are or were sessions of.
@@ -116,6 +121,11 @@ impl Overlay {
     /// From here on rows in the storages made so far must not be committed ahead.
     pub fn forbid_private(&mut self) {
         self.made.clear();
+    }
+
+    /// The session is in another user interface, which counts updates of its own.
+    pub fn forget_merged(&mut self) {
+        self.merged = None;
     }
 
     /// Keys of the rows written.

@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
 use crate::session::state::{Block, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
+use crate::sql::explain_forms::ExplainFormat;
 use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lookup::NameLookup;
 use crate::sql::maintenance::Maintenance;
@@ -130,7 +131,7 @@ impl Turn<'_> {
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Listen(_) => return self.enter(execution),
             Utility::Unlisten(channel) => self.unlisten(channel)?,
-            Utility::Explain(text) => return self.explain(execution, &text),
+            Utility::Explain(text, format) => return self.explain(execution, &text, format),
             Utility::Snapshot(name) => return self.take_snapshot(execution, name),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
@@ -549,7 +550,7 @@ impl Turn<'_> {
     }
 
     /// The program as text, or the query processor's plan.
-    fn explain(&mut self, mut execution: Box<Execution>, text: &str) -> Result<()> {
+    fn explain(&mut self, mut execution: Box<Execution>, text: &str, format: ExplainFormat) -> Result<()> {
         let language = TextLanguage::of(&execution.prepared);
         let prepared = self.prepare(text, language, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
         if let Some(denied) = prepared.denied.clone() {
@@ -557,13 +558,11 @@ impl Turn<'_> {
         }
         let sql = match &prepared.plan {
             Plan::Program(program) => {
-                let rows = lines(&program.to_string());
-                self.answer(execution, rows);
+                self.answer(execution, plan_rows(&lines(&program.to_string()), format));
                 return Ok(());
             }
             Plan::Feed(sql, program, ..) => {
-                let rows = lines(&program.to_string());
-                self.send_rows(&mut execution, rows);
+                execution.explained = lines(&program.to_string());
                 sql.clone()
             }
             Plan::Query(sql) => sql.clone(),
@@ -582,7 +581,16 @@ pub fn no_transaction(statement: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::NO_ACTIVE_TRANSACTION, format!("{statement} can only be used in transaction blocks"))
 }
 
-/// A text as rows of one column, a line each.
-fn lines(text: &str) -> Vec<Vec<Value>> {
-    text.lines().map(|line| vec![Value::text(&*namespace::shown(line))]).collect()
+/// The lines of a text, with names as they are written.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    text.lines().map(|line| namespace::shown(line).into_owned()).collect()
+}
+
+/// What EXPLAIN answers for a plan of these lines.
+pub(super) fn plan_rows(lines: &[String], format: ExplainFormat) -> Vec<Vec<Value>> {
+    let value = |text: String| match format {
+        ExplainFormat::Json => Value::Json(text.into()),
+        _ => Value::text(text),
+    };
+    format.written(lines).into_iter().map(|text| vec![value(text)]).collect()
 }

@@ -516,6 +516,7 @@ impl FiringRun {
     fn call(&self, event: TriggerEvent, trigger: &TriggerSchema) -> TriggerCall {
         let table = &self.statement.table;
         let row = |row: &Option<Vec<Value>>| row.clone().filter(|_| trigger.is_for_rows);
+        let named = if event == TriggerEvent::Update { self.statement.named.as_slice() } else { &[] };
         TriggerCall {
             fields: self.statement.fields(),
             is_for_row: trigger.is_for_rows,
@@ -524,6 +525,7 @@ impl FiringRun {
             name: trigger.name.clone(),
             when: trigger.timing.word(),
             operation: event.word(),
+            named: named.iter().map(|column| table.columns[*column].name.clone()).collect(),
             relation: table.oid,
             table: messages::namespace::bare(&table.name).to_owned(),
             schema: self.statement.schema.clone(),

@@ -5,13 +5,15 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
+use crate::session::control::{lines, plan_rows};
 use crate::session::kept::{bytes_of, check_kept};
 use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Supply, TextLanguage, Work};
 use crate::session::turn::Turn;
+use crate::sql::explain_forms::ExplainFormat;
 use crate::sql::feed::Supplying;
 use crate::sql::modify::supplied_row;
 use crate::sql::prepared::{Plan, Prepared};
-use messages::namespace;
+use crate::sql::utility::Utility;
 use messages::program::{Action, ResultColumn};
 use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::Catalog;
@@ -87,12 +89,14 @@ impl Turn<'_> {
             (Step::Rows | Step::Source | Step::PartRows, QueryReply::Call { function, arguments }) => {
                 self.function_called(execution, function, arguments);
             }
-            (Step::Explain, QueryReply::Rows { mut rows, .. }) => {
-                for value in rows.iter_mut().flatten() {
-                    if let Value::Text(line) = value {
-                        *value = Value::text(&*namespace::shown(line));
-                    }
-                }
+            (Step::Explain, QueryReply::Rows { rows, .. }) => {
+                let mut all = std::mem::take(&mut execution.explained);
+                all.extend(rows.iter().flatten().filter_map(Value::as_text).flat_map(lines));
+                let format = match &execution.prepared.plan {
+                    Plan::Utility(Utility::Explain(_, format)) => *format,
+                    _ => ExplainFormat::Text,
+                };
+                let rows = plan_rows(&all, format);
                 self.send_rows(&mut execution, rows);
                 self.complete(execution);
             }

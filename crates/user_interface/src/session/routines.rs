@@ -22,6 +22,7 @@ use crate::sql::lookup::NameLookup;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::routine_call::RoutineCall;
 use crate::sql::routines::SessionNames;
+use crate::sql::search_trigger;
 use crate::sql::statement_form::StatementForm;
 use crate::sql::transition_tables::TransitionTables;
 use crate::sql::utility::Utility;
@@ -102,6 +103,13 @@ impl Turn<'_> {
 
     /// The function of a trigger begins.
     fn trigger_begins(&mut self, function: &str, call: TriggerCall, transitions: Option<TransitionTables>) {
+        if let Some(answer) = search_trigger::answer(function, &call) {
+            self.session.routines.next = Some(match answer {
+                Ok(answer) => EffectOutcome::Answer(answer),
+                Err(error) => EffectOutcome::Failed(error.into_routine(!self.session.open)),
+            });
+            return;
+        }
         let begun = self.check_depth().and_then(|()| self.trigger_machine(function, call));
         match begun {
             Ok((machine, only_reads)) => {

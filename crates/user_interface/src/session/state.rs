@@ -208,6 +208,8 @@ pub struct Execution {
     pub step: Step,
     /// Where its rows go.
     pub sink: Sink,
+    /// What EXPLAIN has said so far.
+    pub explained: Vec<String>,
     /// The schema change that it is.
     pub change: Option<SchemaChange>,
     /// What fills the table that it has made.
@@ -576,6 +578,7 @@ impl Execution {
             begins_again: false,
             asleep: Vec::new(),
             calls_done: 0,
+            explained: Vec::new(),
             step: Step::New,
             sink: Sink::Rows,
             change: None,

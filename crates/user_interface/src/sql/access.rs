@@ -342,6 +342,7 @@ fn as_key_of(value: &Expression, given: Type, key: Type, whole: fn(Type) -> Type
     let same = given.unmodified() == key.unmodified()
         || (given.is_whole() && key.is_whole())
         || (given.is_network() && key.is_network())
+        || (given.is_bits() && key.is_bits())
         || (given.is_string() && key.is_string());
     if same {
         return Some(value.clone());

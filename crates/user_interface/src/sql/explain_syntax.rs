@@ -1,6 +1,7 @@
 //! EXPLAIN: its options, and the text that it is of.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::explain_forms::ExplainFormat;
 use crate::sql::utility::Utility;
 use crate::sql::words::Words;
 use sqlparser::tokenizer::Token;
@@ -8,10 +9,11 @@ use sqlparser::tokenizer::Token;
 impl Words<'_> {
     /// EXPLAIN, behind that word.
     pub(super) fn explain(&mut self) -> Result<Utility> {
+        let mut format = ExplainFormat::Text;
         if self.skip_token(&Token::LParen) {
-            self.explain_option()?;
+            self.explain_option(&mut format)?;
             while self.skip_token(&Token::Comma) {
-                self.explain_option()?;
+                self.explain_option(&mut format)?;
             }
             self.expect_token(&Token::RParen)?;
         } else {
@@ -20,12 +22,12 @@ impl Words<'_> {
             }
             self.skip(&["verbose"]);
         }
-        Ok(Utility::Explain(self.remaining_text()?))
+        Ok(Utility::Explain(self.remaining_text()?, format))
     }
 
     /// An option in parentheses. What a plan here does not show anyway may be on or off. Errors: 42601 for an option that there is not, 22023 for a value that it
-    /// cannot have, 0A000 for ANALYZE and another format.
-    fn explain_option(&mut self) -> Result<()> {
+    /// cannot have, 0A000 for ANALYZE.
+    fn explain_option(&mut self, format: &mut ExplainFormat) -> Result<()> {
         let option = match self.skip(&["analyze", "analyse"]) {
             true => "analyze".to_owned(),
             false => self.name()?,
@@ -42,17 +44,18 @@ impl Words<'_> {
         };
         let value = value.map(|value| value.to_ascii_lowercase());
         if option == "format" {
-            return match value.as_deref() {
-                Some("text") => Ok(()),
-                Some(format @ ("json" | "xml" | "yaml")) => {
-                    Err(SqlError::unsupported(format!("EXPLAIN (FORMAT {})", format.to_uppercase())))
-                }
-                None => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "format requires a parameter")),
+            *format = match value.as_deref() {
+                Some("text") => ExplainFormat::Text,
+                Some("json") => ExplainFormat::Json,
+                Some("yaml") => ExplainFormat::Yaml,
+                Some("xml") => ExplainFormat::Xml,
+                None => return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "format requires a parameter")),
                 Some(other) => {
                     let message = format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other);
-                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+                    return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
                 }
             };
+            return Ok(());
         }
         let known = ["analyze", "verbose", "costs", "settings", "buffers", "wal", "timing", "summary"];
         if !known.contains(&option.as_str()) {

@@ -6,10 +6,11 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
 use crate::sql::given::Context as StatementContext;
-use crate::sql::literals::{interval_literal, number, text_of};
+use crate::sql::literals::{bits, interval_literal, number, text_of};
 use crate::sql::names;
 use crate::sql::operators::{
-    is_comparison, no_operator, operand_type, operator_of_syntax, operator_of_values, symbol, unknown_operand,
+    is_compared_by_programs, is_comparison, no_operator, operand_type, operator_of_queries, operator_of_syntax,
+    operator_of_values, symbol, unknown_operand,
 };
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
@@ -142,6 +143,10 @@ impl<'a> Compiler<'a> {
             Expr::TypedString(typed) => {
                 let named = self.named_type(&typed.data_type)?;
                 let target = named.data_type()?;
+                // `bit '101'` is of any length, and `bit(2) '101'` is cut.
+                if target.is_bits() {
+                    return Err(beyond("a bit string with its type before it"));
+                }
                 match text_of(&typed.value.value) {
                     Some(text) => {
                         let value = Expression::Constant(self.parameters.read(text, target)?);
@@ -253,6 +258,8 @@ impl<'a> Compiler<'a> {
             ast::Value::Boolean(truth) => Typed::constant(Value::Boolean(*truth)),
             ast::Value::Null => Typed::constant(Value::Null),
             ast::Value::Placeholder(name) => self.parameters.parameter(name)?,
+            ast::Value::SingleQuotedByteStringLiteral(digits) => bits(digits).map_err(Stop::Beyond)?,
+            ast::Value::HexStringLiteral(digits) => bits(&format!("x{digits}")).map_err(Stop::Beyond)?,
             other => match text_of(other) {
                 Some(text) => Typed { expression: Expression::Constant(Value::text(text)), data_type: None },
                 None => return Err(beyond("this form of literal")),
@@ -318,9 +325,10 @@ impl<'a> Compiler<'a> {
         }
         let left = self.expression(left, scope)?;
         let right = self.expression(right, scope)?;
-        let is_address = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_address());
-        if is_address(&left) && is_address(&right) && left.data_type != right.data_type {
-            return Err(beyond("addresses of two types"));
+        if let (Some(one), Some(other)) = (left.data_type, right.data_type)
+            && !is_compared_by_programs(one, other)
+        {
+            return Err(beyond("a comparison of these types"));
         }
         Ok(self.compare(operator, left, right)?)
     }
@@ -389,17 +397,8 @@ impl<'a> Compiler<'a> {
         if operator == BinaryOperator::Concat && (is_array(&left) || is_array(&right)) {
             return Err(beyond("a concatenation of arrays"));
         }
-        let is_json = |typed: &Typed| matches!(typed.data_type, Some(Type::Json | Type::Jsonb));
-        if is_json(&left) || is_json(&right) {
-            return Err(beyond("an operator of JSON"));
-        }
-        let is_address = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_address());
-        if is_address(&left) || is_address(&right) {
-            return Err(beyond("an operator of addresses"));
-        }
-        let is_range = |typed: &Typed| typed.data_type.is_some_and(|known| known.is_range());
-        if is_range(&left) || is_range(&right) {
-            return Err(beyond("an operator of ranges"));
+        if let Some(what) = operator_of_queries(operator, [left.data_type, right.data_type]) {
+            return Err(beyond(what));
         }
         let known_operator = operator_of_values(operator);
         let (left_type, right_type) = match (left.data_type, right.data_type) {
@@ -447,6 +446,9 @@ impl<'a> Compiler<'a> {
                 }
                 let operand = self.expression(operand, scope)?;
                 let from = operand.data_type.unwrap_or(Type::Double);
+                if from.is_of_queries() {
+                    return Err(beyond("this operator"));
+                }
                 let expression = self.parameters.coerce(operand, from, Context::Implicit)?;
                 match operators::unary_type(operators::UnaryOperator::Negate, from) {
                     Some(result) => {

@@ -149,6 +149,7 @@ impl Compiler<'_> {
             table: Arc::clone(table),
             schema,
             is_instead,
+            named: changed,
             columns,
             sources,
             draws: Vec::new(),
@@ -210,6 +211,7 @@ impl Compiler<'_> {
             table: Arc::clone(table),
             schema,
             is_instead,
+            named: Vec::new(),
             columns,
             sources,
             draws: Vec::new(),
@@ -241,12 +243,12 @@ impl Compiler<'_> {
             _ => None,
         };
         let returned = returning(insert.returning.as_deref(), false)?;
-        let (mut conflict, mut kept) = (None, String::new());
+        let (mut conflict, mut kept, mut named) = (None, String::new(), Vec::<usize>::new());
         match on.map(|on| (on, &on.action)) {
             Some((on, ast::OnConflictAction::DoUpdate(update))) => {
                 let pairs = pairs(&update.assignments, table, parse::expression).map_err(Stop::into_error)?;
-                let changed: Vec<usize> = pairs.iter().map(|(column, _)| *column).collect();
-                triggers.extend(fired(table, TriggerEvent::Update, &changed)?);
+                named = pairs.iter().map(|(column, _)| *column).collect();
+                triggers.extend(fired(table, TriggerEvent::Update, &named)?);
                 if !triggers.is_empty() {
                     check_keyed(table)?;
                     let mut outputs = self.before_and_after(&alias, table, &columns, &pairs);
@@ -282,6 +284,7 @@ impl Compiler<'_> {
             schema,
             is_instead,
             columns,
+            named,
             sources,
             draws,
             change,
@@ -311,6 +314,7 @@ impl Compiler<'_> {
             draws: draws.collect(),
             change: (!is_instead).then(|| insert_of_row(table, namespace::bare(&table.name), &columns, "")),
             columns,
+            named: Vec::new(),
             sources: Vec::new(),
             again: None,
             conflict: None,

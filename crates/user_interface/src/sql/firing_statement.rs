@@ -19,6 +19,8 @@ pub struct FiringStatement {
     pub is_instead: bool,
     /// The places of the columns that it has.
     pub columns: Vec<usize>,
+    /// The columns that an UPDATE, or DO UPDATE, names.
+    pub named: Vec<usize>,
     /// The queries that find the rows, one after the other.
     pub sources: Vec<Arc<str>>,
     /// Columns that are still to be drawn for each row, by their places, with what draws them.

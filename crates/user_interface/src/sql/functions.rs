@@ -8,6 +8,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::extension_functions::CalledName;
 use crate::sql::gathering::locks_rows;
 use crate::sql::names;
+use crate::sql::search_calls;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::program::{BinaryOperator, Expression};
 use sqlparser::ast::{self, Expr};
@@ -112,10 +113,13 @@ impl Compiler<'_> {
             return Ok(typed);
         }
         let mut arguments = Vec::with_capacity(list.len());
-        for argument in list {
+        for (place, argument) in list.iter().enumerate() {
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
-                    arguments.push(self.expression(argument, scope)?);
+                    arguments.push(match search_calls::argument(&name, place, list.len(), argument) {
+                        Some(typed) => typed?,
+                        None => self.expression(argument, scope)?,
+                    });
                 }
                 _ => return Err(beyond("this form of argument")),
             }
@@ -173,7 +177,7 @@ impl Compiler<'_> {
         }
         // Those that are not here the query processor has.
         let is_users = self.catalog.procedures.get(name).is_some_and(|(known, _)| known.function.is_some());
-        let is_elsewhere = |of: Type| of.is_address() || of.is_range();
+        let is_elsewhere = |of: Type| of.is_address() || of.is_range() || of.is_of_queries() || of.is_text_search();
         let has_elsewhere = arguments.iter().filter_map(|typed| typed.data_type).any(is_elsewhere);
         let makes_ranges = name.parse::<Type>().is_ok_and(|known| known.is_range());
         if is_users || has_elsewhere || makes_ranges || extensions::provider(name).is_some() {
@@ -207,6 +211,7 @@ impl Compiler<'_> {
             "localtimestamp" => Type::Timestamp(None),
             "current_date" => Type::Date,
             "localtime" => Type::Time(None),
+            "current_time" => Type::TimeTz(None),
             _ => return None,
         };
         let cast = Expression::Cast(Box::new(Expression::TransactionTime), target, true);

@@ -5,6 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::isolation::TransactionLevel;
 use privileges::path;
+use text_search::SearchConfiguration;
 use values::Zone;
 
 /// How a parameter takes values.
@@ -59,6 +60,7 @@ pub(super) const KNOWN: &[Known] = &[
     parameter("datestyle", "ISO, MDY", Kind::Free, true),
     parameter("default_table_access_method", "heap", Kind::OneOf(&["heap"]), false),
     parameter("default_tablespace", "", Kind::OneOf(&["", "pg_default"]), false),
+    parameter("default_text_search_config", "pg_catalog.english", Kind::Free, false),
     parameter("default_transaction_deferrable", "off", Kind::Boolean, false),
     parameter("default_transaction_isolation", "serializable", Kind::Free, false),
     parameter("default_transaction_read_only", "off", Kind::Boolean, true),
@@ -216,6 +218,11 @@ fn of_style(name: &str, value: &str, invalid: &dyn Fn() -> Box<SqlError>) -> Opt
                 Some(Err(invalid().with_hint("The only date style is ISO, MDY.")))
             }
         }
+        "default_text_search_config" => Some(match SearchConfiguration::named(value) {
+            Ok(configuration) => Ok(format!("pg_catalog.{}", configuration.name())),
+            Err(error) if error.sqlstate == sqlstate::UNDEFINED_OBJECT => Err(invalid()),
+            Err(error) => Err(SqlError::new(error.sqlstate, error.message)),
+        }),
         "intervalstyle" if ["sql_standard", "postgres_verbose", "iso_8601"].contains(&lower.as_str()) => {
             other("an interval style other than postgres")
         }

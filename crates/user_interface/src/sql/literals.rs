@@ -62,6 +62,11 @@ pub(super) fn number(digits: &str) -> Result<Typed> {
     Ok(Typed::constant(value))
 }
 
+/// A bit string: binary digits, or hexadecimal ones behind an x. Errors: 22P02.
+pub(super) fn bits(digits: &str) -> Result<Typed> {
+    Ok(Typed::constant(Value::Bits(values::bits::parse(digits)?)))
+}
+
 /// `INTERVAL '1' DAY` and `INTERVAL '1 day'`.
 pub(super) fn interval_literal(interval: &ast::Interval) -> Compiled<Typed> {
     let Expr::Value(value) = interval.value.as_ref() else {

@@ -9,8 +9,12 @@ use std::ops::ControlFlow;
 use values::{RangeKind, Type, Zone};
 
 /// The types whose constants are local times, alone and in arrays.
-const INSTANTS: [Type; 3] =
-    [Type::TimestampTz(None), Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
+const INSTANTS: [Type; 4] = [
+    Type::TimestampTz(None),
+    Type::Range(RangeKind::TimestampTz),
+    Type::Multirange(RangeKind::TimestampTz),
+    Type::TimeTz(None),
+];
 
 /// Refuses a text in which a constant is a local time, unless it is read in UTC. A constant that would be one if it was a `timestamptz` counts too: what it becomes
 /// is not known here. Errors: 0A000.

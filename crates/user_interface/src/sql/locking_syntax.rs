@@ -40,6 +40,10 @@ pub fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             end = next.place.end;
             next.write(&mut plain);
         }
+        let names_table = plain.iter().any(|token| is(Some(token), "of"));
+        if !names_table && locks_nothing(&tokens[..at]) {
+            plain.clear();
+        }
         let limits = limits_at(&tokens, end);
         if clause_at(&tokens, limits.end).is_some() && !limits.is_empty() {
             // Locks stand on one side of LIMIT: the parser refuses it.
@@ -64,6 +68,25 @@ impl LockingClause {
             tokens.extend(self.strength.iter().cloned().chain([of.clone(), table]).chain(self.wait.iter().cloned()));
         }
     }
+}
+
+/// Whether the SELECT before a clause has no FROM: there is nothing to lock.
+fn locks_nothing(before: &[TokenWithSpan]) -> bool {
+    let mut depth = 0_usize;
+    for token in before.iter().rev() {
+        match token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => return false,
+            Token::LParen => depth -= 1,
+            _ if depth > 0 => {}
+            _ if ["from", "values", "union", "except", "intersect"].iter().any(|word| is(Some(token), word)) => {
+                return false;
+            }
+            _ if is(Some(token), "select") => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 fn clause_at(tokens: &[TokenWithSpan], at: usize) -> Option<LockingClause> {
@@ -159,6 +182,10 @@ mod tests {
             ("a FOR UPDATE FETCH FIRST ROW ONLY RETURNING b", "a FETCH FIRST ROW ONLY FOR UPDATE RETURNING b"),
             ("substring(a for b) limit 1", "substring ( a for b ) limit 1"),
             ("a FOR NO UPDATE", "a FOR NO UPDATE"),
+            ("select 1 FOR UPDATE LIMIT 1", "select 1 LIMIT 1"),
+            ("select (select a from b) FOR SHARE", "select ( select a from b )"),
+            ("select a from b where c FOR SHARE", "select a from b where c FOR SHARE"),
+            ("select 1 FOR UPDATE OF t", "select 1 FOR UPDATE OF t"),
             ("a FOR UPDATE LIMIT 1 FOR UPDATE", "a FOR UPDATE LIMIT 1 FOR UPDATE"),
         ] {
             assert_eq!(written(text), expected);

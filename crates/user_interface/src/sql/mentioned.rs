@@ -47,7 +47,7 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
             Utility::Sequence(sequence) => sequence.mentioned(lookup),
             Utility::Types(statement) => statement.mentioned(lookup),
             Utility::Schemas(schemas) => schemas.mentioned(lookup),
-            Utility::Explain(text) => {
+            Utility::Explain(text, _) => {
                 let explained = parse::statement(text).ok().flatten();
                 // An EXPLAIN of an EXPLAIN is refused, however many stand one behind the other.
                 let explained = explained.filter(|parsed| !matches!(parsed.statement, Statement::Utility(_)));

@@ -3,7 +3,7 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], `explain_syntax`, [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`, `trigger_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand; `visits`: walks through its tree;
+//! * [`parse`], [`utility`], `explain_syntax`, [`explain_forms`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `known_forms`, `locking_syntax`, [`lock_table_syntax`], `table_syntax`, `merge_syntax`, `trigger_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand; `visits`: walks through its tree;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], `gathering`, [`lock_table`], [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; `fired`, `firing_plans`, [`firing_statement`], [`statement_form`]: statements with triggers; `triggers`, `trigger_conditions`, `trigger_syntax`: triggers; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`mentioned`], [`compile`]: which way a statement goes;
@@ -36,6 +36,7 @@ mod domain_definitions;
 pub mod domain_syntax;
 mod domains;
 pub mod effects;
+pub mod explain_forms;
 mod explain_syntax;
 pub mod expressions;
 mod extension_functions;
@@ -61,6 +62,7 @@ mod indexes;
 pub mod insert;
 mod instead;
 pub mod isolation;
+mod known_forms;
 pub mod known_settings;
 mod like;
 pub mod like_syntax;
@@ -109,6 +111,8 @@ pub mod row_guards;
 pub mod schema_syntax;
 pub mod schemas;
 pub mod scope;
+pub mod search_calls;
+pub mod search_trigger;
 pub mod select;
 pub mod sequence_calls;
 mod sequence_names;

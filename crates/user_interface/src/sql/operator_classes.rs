@@ -7,8 +7,9 @@ use messages::schema::IndexMethod;
 use values::Type;
 
 /// `pg_type.typname` of the types that have a class of their own, as classes are named after them.
-const BASES: [&str; 25] = [
+const BASES: [&str; 31] = [
     "array",
+    "bit",
     "bool",
     "bpchar",
     "bytea",
@@ -24,6 +25,7 @@ const BASES: [&str; 25] = [
     "jsonb",
     "macaddr",
     "macaddr8",
+    "money",
     "multirange",
     "numeric",
     "oid",
@@ -32,7 +34,11 @@ const BASES: [&str; 25] = [
     "time",
     "timestamp",
     "timestamptz",
+    "timetz",
+    "tsquery",
+    "tsvector",
     "uuid",
+    "varbit",
 ];
 
 /// The type that classes are named after.
@@ -54,11 +60,14 @@ fn classes(base: &str, method: IndexMethod) -> Vec<String> {
     let named = |suffix: &str| format!("{base}_{suffix}");
     match (method, base) {
         (IndexMethod::Gist, "range" | "multirange") => vec![named("ops")],
+        (IndexMethod::Gist, "tsquery" | "tsvector") => vec![named("ops")],
         (IndexMethod::Gist, _) => Vec::new(),
-        (IndexMethod::Gin, "array") => vec![named("ops")],
+        (IndexMethod::Gin, "array" | "tsvector") => vec![named("ops")],
         (IndexMethod::Gin, "jsonb") => vec![named("ops"), named("path_ops")],
         (IndexMethod::Gin, _) => Vec::new(),
-        (IndexMethod::Brin, "array" | "bool" | "jsonb" | "multirange") => Vec::new(),
+        (IndexMethod::Brin, "array" | "bool" | "jsonb" | "money" | "multirange" | "tsquery" | "tsvector") => Vec::new(),
+        (IndexMethod::Brin, "bit" | "varbit") => vec![named("minmax_ops")],
+        (IndexMethod::Hash, "bit" | "money" | "tsquery" | "tsvector" | "varbit") => Vec::new(),
         (IndexMethod::Brin, "range") => vec![named("inclusion_ops")],
         (IndexMethod::Brin, "bpchar" | "bytea" | "text") => vec![named("minmax_ops"), named("bloom_ops")],
         (IndexMethod::Brin, "inet") => {
@@ -123,7 +132,15 @@ mod tests {
         assert_eq!(of(Some("nosuch_ops"), Type::Integer, Btree), Err("42704".into()));
         assert_eq!(of(Some("jsonb_path_ops"), Type::Jsonb, Gin), Ok(Some("jsonb_path_ops".into())));
         assert_eq!(of(None, Type::Integer.array(), Gin), Ok(None));
-        for (own, method) in [(Type::Integer, Gin), (Type::Integer, Gist), (Type::Json, Btree), (Type::Boolean, Brin)] {
+        assert_eq!(of(Some("tsvector_ops"), Type::TsVector, Gist), Ok(None));
+        assert_eq!(of(None, Type::TsQuery, Gin), Err("42704".into()));
+        for (own, method) in [
+            (Type::Integer, Gin),
+            (Type::Integer, Gist),
+            (Type::Json, Btree),
+            (Type::Boolean, Brin),
+            (Type::Bit(3), Hash),
+        ] {
             assert_eq!(of(None, own, method), Err("42704".into()), "{own} {method:?}");
         }
     }

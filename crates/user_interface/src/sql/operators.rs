@@ -18,7 +18,7 @@ pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_
             operators::binary_type(operator_of_values(operator), known, unknown)
         }
     };
-    if operator == BinaryOperator::Concat && known != Type::Bytea {
+    if operator == BinaryOperator::Concat && !matches!(known, Type::Bytea | Type::TsVector) {
         return Type::Text;
     }
     [known, Type::Interval(None), Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
@@ -27,6 +27,36 @@ pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_
 /// What an untyped operand becomes beside one of a type that it is compared with: that type, or the one whose comparison it has.
 pub(super) fn operand_type(known: Type) -> Type {
     if known == Type::Cidr { Type::Inet } else { known.unmodified() }
+}
+
+/// Whether a program compares values of these types. Of two that are not the same, the query processor casts one.
+pub(super) fn is_compared_by_programs(left: Type, right: Type) -> bool {
+    let of_queries = left.is_of_queries() || right.is_of_queries();
+    let of_addresses = left.is_address() && right.is_address();
+    left.unmodified() == right.unmodified() || !(of_queries || of_addresses)
+}
+
+/// The operators of a type that no program has, but for comparisons, as a feature; `None` if it has those that there are.
+pub(super) fn operator_of_queries(operator: BinaryOperator, sides: [Option<Type>; 2]) -> Option<&'static str> {
+    let is_vector = |known: &Option<Type>| known.is_none_or(|known| known == Type::TsVector);
+    let joins = operator == BinaryOperator::Concat && sides.iter().all(is_vector);
+    sides.into_iter().flatten().find_map(|known| match known.is_text_search() {
+        true => (!joins).then_some("an operator of full text search"),
+        false => operators_of_queries(known),
+    })
+}
+
+/// The same by the type of one side.
+fn operators_of_queries(known: Type) -> Option<&'static str> {
+    match known {
+        Type::Json | Type::Jsonb => Some("an operator of JSON"),
+        Type::Bit(_) | Type::VarBit(_) => Some("an operator of bit strings"),
+        Type::TimeTz(_) => Some("an operator of times with a zone"),
+        Type::Money => Some("an operator of money"),
+        known if known.is_address() => Some("an operator of addresses"),
+        known if known.is_range() => Some("an operator of ranges"),
+        _ => None,
+    }
 }
 
 /// The operator that a program has for this symbol.

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::conflict_syntax;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
+use crate::sql::known_forms;
 use crate::sql::like_syntax::{self, LikeClause};
 use crate::sql::locking_syntax;
 use crate::sql::merge_syntax;
@@ -215,7 +216,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
             // Only now: texts within a statement are cut out by the places of its tokens.
-            let tree = sql_syntax::parse(locking_syntax::plain(tokens), depth, |parser| {
+            let tree = sql_syntax::parse(locking_syntax::plain(known_forms::known(tokens)), depth, |parser| {
                 let statement = parser.parse_statement().map_err(|error| reword(&error, text))?;
                 end_of(parser, text).map(|()| statement)
             })?;

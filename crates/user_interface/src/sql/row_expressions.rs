@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::operator_classes::no_default_class;
+use crate::sql::search_calls;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::{Stop, Typed};
 use crate::sql::visits::visit_expressions;
@@ -76,9 +77,18 @@ pub(super) fn row_expression(
         }
         _ => compiler.expression(expression, &scope),
     };
+    let is_kept = !matches!(
+        usage,
+        RowExpressionUse::Inference | RowExpressionUse::InferencePredicate | RowExpressionUse::Transform
+    );
     let typed = compiled.map_err(|stop| match stop {
         Stop::Error(error) => error,
-        Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
+        Stop::Beyond(_) if is_kept && search_calls::use_setting(expression) => not_immutable(usage),
+        Stop::Beyond(error)
+            if matches!(&*error.sqlstate, sqlstate::UNDEFINED_FUNCTION | sqlstate::UNDEFINED_OBJECT) =>
+        {
+            error
+        }
         Stop::Beyond(_) => SqlError::unsupported(format!("{text} in {} {}", usage.article(), usage.one())),
     })?;
     if !compiler.parameters.known().is_empty() {
@@ -95,18 +105,19 @@ pub(super) fn row_expression(
         return Err(SqlError::unsupported(format!("a cast to a domain in {} {}", usage.article(), usage.one())));
     }
     let is_immutable = !compiler.used_facts && is_immutable(&typed.expression, table);
-    let is_kept = !matches!(
-        usage,
-        RowExpressionUse::Inference | RowExpressionUse::InferencePredicate | RowExpressionUse::Transform
-    );
     if is_kept && !is_immutable {
-        let message = match usage {
-            RowExpressionUse::Generation => "generation expression is not immutable".to_owned(),
-            _ => format!("functions in {} must be marked IMMUTABLE", usage.one()),
-        };
-        return Err(SqlError::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
+        return Err(not_immutable(usage));
     }
     Ok(RowExpression::new(typed.expression, result))
+}
+
+/// 42P17.
+fn not_immutable(usage: RowExpressionUse) -> Box<SqlError> {
+    let message = match usage {
+        RowExpressionUse::Generation => "generation expression is not immutable".to_owned(),
+        _ => format!("functions in {} must be marked IMMUTABLE", usage.one()),
+    };
+    SqlError::new(sqlstate::INVALID_OBJECT_DEFINITION, message)
 }
 
 /// Errors: 0A000, 42803, 42P20 for what PostgreSQL takes in no such place.
@@ -201,13 +212,16 @@ fn has_fixed_text(own: Type, is_read: bool) -> bool {
     match own {
         Type::Date | Type::Timestamp(_) | Type::TimestampTz(_) | Type::Interval(_) => false,
         Type::Range(_) | Type::Multirange(_) => false,
-        Type::Time(_) => !is_read,
+        Type::Time(_) | Type::TimeTz(_) => !is_read,
+        Type::Money => false,
         _ => true,
     }
 }
 
 fn is_immutable_cast(from: Type, to: Type) -> bool {
-    let is_instant = |own: Type| matches!(own, Type::Date | Type::Time(_) | Type::Timestamp(_) | Type::TimestampTz(_));
+    let is_instant = |own: Type| {
+        matches!(own, Type::Date | Type::Time(_) | Type::TimeTz(_) | Type::Timestamp(_) | Type::TimestampTz(_))
+    };
     match (from, to) {
         (from, to) if from.unmodified() == to.unmodified() => true,
         (from, to) if from.is_string() && to.is_string() => true,
@@ -215,6 +229,7 @@ fn is_immutable_cast(from: Type, to: Type) -> bool {
         (from, to) if from.is_string() => has_fixed_text(to, true),
         (Type::TimestampTz(_), to) if is_instant(to) => false,
         (from, Type::TimestampTz(_)) if is_instant(from) => false,
+        (Type::Time(_), Type::TimeTz(_)) | (Type::Money, _) | (_, Type::Money) => false,
         _ => true,
     }
 }
@@ -320,6 +335,11 @@ mod tests {
             ("coalesce(a, 0) > 0", "(COALESCE(a, 0) > 0)", "COALESCE(a, 0) > 0"),
             ("(a > 1) is true", "((a > 1) IS TRUE)", "(a > 1) IS TRUE"),
             (
+                "setweight(to_tsvector('English', coalesce(txt, '')), 'A') || to_tsvector('simple'::regconfig, txt)",
+                "(setweight(to_tsvector('english'::regconfig, COALESCE(txt, ''::text)), 'A'::\"char\") || to_tsvector('simple'::regconfig, txt))",
+                "setweight(to_tsvector('english'::regconfig, COALESCE(txt, ''::text)), 'A'::\"char\") || to_tsvector('simple'::regconfig, txt)",
+            ),
+            (
                 "case when a > 1 then b end",
                 "\nCASE\n    WHEN (a > 1) THEN b\n    ELSE NULL::integer\nEND",
                 "\nCASE\n    WHEN a > 1 THEN b\n    ELSE NULL::integer\nEND",
@@ -338,6 +358,7 @@ mod tests {
     #[test]
     fn what_is_not_immutable_is_refused() {
         for text in [
+            "to_tsvector(txt)",
             "tz::date",
             "tz::text",
             "ts::text",

@@ -3,6 +3,7 @@
 //! Invariant: what has a secret in its text, or a fact of the session in its plan, no other session may use.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::explain_forms::ExplainFormat;
 use crate::sql::given::Context;
 use crate::sql::known_settings::reported_name_of;
 use crate::sql::names;
@@ -47,7 +48,7 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
         Utility::Fetch(fetch) if fetch.moves => "MOVE",
         Utility::Fetch(_) => "FETCH",
         Utility::Prepare(..) => "PREPARE",
-        Utility::Explain(_) => "EXPLAIN",
+        Utility::Explain(..) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
         Utility::Roles(_)
         | Utility::Sequence(_)
@@ -71,7 +72,10 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
     prepared.columns = match utility {
         Utility::Show(name) => vec![text_column(&reported_name_of(name))],
         Utility::ShowAll => ["name", "setting"].map(text_column).to_vec(),
-        Utility::Explain(_) => vec![text_column("QUERY PLAN")],
+        Utility::Explain(_, ExplainFormat::Json) => {
+            vec![ResultColumn { column_type: Type::Json, ..text_column("QUERY PLAN") }]
+        }
+        Utility::Explain(..) => vec![text_column("QUERY PLAN")],
         _ => Vec::new(),
     };
     if let Utility::Range(_) = utility {

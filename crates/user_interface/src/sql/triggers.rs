@@ -7,6 +7,7 @@ use crate::sql::ddl::Planner;
 use crate::sql::denials::denied_for;
 use crate::sql::foreign_keys::check_triggers;
 use crate::sql::names;
+use crate::sql::search_trigger::built_in;
 use crate::sql::trigger_conditions;
 use crate::sql::trigger_syntax;
 use messages::namespace;
@@ -119,6 +120,9 @@ impl Planner<'_> {
     fn trigger_function(&mut self, name: &ast::ObjectName) -> Result<(String, u32)> {
         let name = names::own_relation(name)?;
         let Some((known, _)) = self.catalog.procedures.get(&name).cloned() else {
+            if let Some(known) = built_in(&name) {
+                return Ok(known);
+            }
             return Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {name}() does not exist")));
         };
         let is_trigger = known

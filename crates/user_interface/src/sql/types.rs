@@ -97,7 +97,8 @@ pub fn depends_on_zone(from: Type, to: Type) -> bool {
     let instants =
         [Type::TimestampTz(None), Type::Range(RangeKind::TimestampTz), Type::Multirange(RangeKind::TimestampTz)];
     let is_instant = |data_type: Type| instants.contains(&data_type.element().unwrap_or(data_type).unmodified());
-    is_instant(from) != is_instant(to)
+    let is_zoned = |data_type: Type| matches!(data_type.element().unwrap_or(data_type), Type::TimeTz(_));
+    is_instant(from) != is_instant(to) || (is_zoned(to) && !is_zoned(from))
 }
 
 impl Parameters {
@@ -221,7 +222,12 @@ pub fn data_type(written: &ast::DataType) -> Result<Type> {
     if matches!(text.to_ascii_lowercase().as_str(), "\"char\"" | "pg_catalog.char" | "pg_catalog.\"char\"") {
         return Err(SqlError::unsupported("type \"char\"").with_hint("Use text."));
     }
-    let text = text.strip_prefix("pg_catalog.").unwrap_or(&text).replace('"', "");
+    let text = text.strip_prefix("pg_catalog.").unwrap_or(&text);
+    // In quotes, it is not that of one bit.
+    if matches!(text, "\"bit\"" | "\"bit\"[]") {
+        return Ok(text.parse::<Type>()?);
+    }
+    let text = text.replace('"', "");
     Ok(text.parse::<Type>()?)
 }
 

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::do_syntax::{self, DoStatement};
+use crate::sql::explain_forms::ExplainFormat;
 use crate::sql::grants;
 use crate::sql::identity_syntax;
 use crate::sql::isolation::{TransactionLevel, TransactionModes};
@@ -77,7 +78,7 @@ pub enum Utility {
     /// `SELECT pg_listening_channels()`: what its column is called.
     ListeningChannels(String),
     /// EXPLAIN of this text.
-    Explain(Arc<str>),
+    Explain(Arc<str>, ExplainFormat),
     /// COPY.
     Copy(Copy),
     /// SET ROLE, SET SESSION AUTHORIZATION.
