@@ -231,6 +231,12 @@ fn databases_are_the_same_at_all_sites() {
     let mut there = enter(&world, 2, "shop0").expect("shop");
     let mut elsewhere = enter(&world, 2, "shop1").expect("another");
 
+    // A session with long statements is at another thread of its site.
+    let rows: Vec<String> = (2..4_000).map(|row| format!("({row})")).collect();
+    elsewhere.batch_execute(&format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("the table is known there");
+    let count = elsewhere.query_one("SELECT count(*) FROM t", &[]).expect("an answer");
+    assert_eq!(count.get::<_, i64>(0), 3_999);
+
     here.batch_execute("LISTEN news").expect("it listens");
     there.batch_execute("NOTIFY news, 'of shop'").expect("it is said");
     elsewhere.batch_execute("NOTIFY news, 'of another'").expect("it is said");

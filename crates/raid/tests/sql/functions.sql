@@ -109,7 +109,6 @@ SELECT localtimestamp IS NOT NULL;
 SELECT current_date IS NOT NULL;
 SELECT clock_timestamp() >= now();
 SELECT statement_timestamp() IS NOT NULL;
---! unsupported
 SELECT current_time IS NOT NULL;
 SELECT now()::timestamptz(0) IS NOT NULL;
 SELECT '2024-01-01 10:11:12.987654'::timestamp(2);

@@ -35,9 +35,7 @@ SELECT state FROM job GROUP BY state FOR UPDATE SKIP LOCKED;
 SELECT id FROM job HAVING true FOR UPDATE;
 SELECT max(id) FROM job FOR SHARE;
 SELECT rank() OVER (ORDER BY id) FROM job FOR UPDATE;
---! missing: a lock behind a SELECT without FROM is a syntax error
 SELECT id FROM job UNION SELECT 1 FOR UPDATE;
---! missing: a lock behind a SELECT without FROM is a syntax error
 SELECT 1 FOR UPDATE SKIP LOCKED;
 --! with ready
 SELECT id FROM job WHERE state = $1 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED;

@@ -120,5 +120,13 @@ EXPLAIN (WAL) SELECT 1;
 EXPLAIN (TIMING on) SELECT 1;
 EXPLAIN () SELECT 1;
 EXPLAIN (COSTS off,) SELECT 1;
---! unsupported
+--! differs: plans are ours
 EXPLAIN (FORMAT JSON) SELECT 1;
+--! differs: plans are ours, and xml is text
+EXPLAIN (FORMAT XML) SELECT 1;
+--! differs: plans are ours
+EXPLAIN (FORMAT YAML) SELECT 1;
+SELECT 1 OFFSET (0) ROWS FETCH FIRST (1) ROWS ONLY;
+SELECT 1 FOR UPDATE;
+--! unsupported
+SELECT sum(a) OVER (ORDER BY b RANGE BETWEEN '1 day'::interval PRECEDING AND CURRENT ROW) FROM (VALUES (1, date '2024-01-01'), (2, date '2024-01-02'), (4, date '2024-01-09')) AS v (a, b);

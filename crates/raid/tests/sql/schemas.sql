@@ -49,7 +49,6 @@ SELECT schemaname::text, tablename::text, indexname::text, indexdef FROM pg_inde
 SELECT table_schema::text, table_name::text FROM information_schema.tables WHERE table_schema IN ('public', 'sales') ORDER BY 1, 2;
 SELECT column_name::text, column_default::text FROM information_schema.columns WHERE table_schema = 'sales' AND table_name = 'item' ORDER BY ordinal_position;
 SELECT constraint_schema::text, constraint_name::text, table_name::text FROM information_schema.table_constraints WHERE table_schema = 'sales' AND constraint_type <> 'CHECK' ORDER BY 2;
---! missing: text of a regclass
 SELECT 'sales.item'::regclass::text, 'item'::regclass::text, '"Odd name"."T"'::regclass::text;
 SELECT 'sales.nothing'::regclass;
 SELECT to_regclass('sales.item')::text, to_regclass('sales.nothing')::text;
@@ -64,7 +63,6 @@ SELECT current_schema()::text, current_schemas(false)::text, current_schemas(tru
 SELECT * FROM item ORDER BY id;
 SELECT item.name FROM sales.item;
 SELECT * FROM public.item ORDER BY id;
---! missing: text of a regclass
 SELECT 'sales.item'::regclass::text, 'public.item'::regclass::text;
 CREATE TABLE only_here (a int PRIMARY KEY, item int REFERENCES item);
 INSERT INTO only_here VALUES (1, 1);

@@ -240,3 +240,18 @@ DROP SEQUENCE drawn;
 DROP TABLE no_sequence;
 REVOKE ALL ON SCHEMA public FROM drawer;
 DROP ROLE drawer;
+-- What a savepoint undoes leaves the sequence to the transaction.
+BEGIN;
+SAVEPOINT a;
+SELECT setval('q', 500000);
+ROLLBACK TO a;
+SELECT nextval('q') > 0;
+SELECT nextval('q') > 0;
+SAVEPOINT b;
+ROLLBACK TO a;
+SELECT nextval('q') > 0;
+SELECT setval('q', 600000);
+ROLLBACK TO a;
+SELECT nextval('q') > 0;
+COMMIT;
+SELECT nextval('q') > 0;

@@ -1,0 +1,101 @@
+-- bit(n) and bit varying(n): literals, casts, operators, functions, columns, keys and indexes.
+SELECT B'101', X'1F', b'', x'aB', B'1'::bit varying;
+SELECT B'102';
+SELECT X'1G';
+SELECT bit '101', bit(2) '101', bit varying '101', bit varying(2) '101';
+SELECT '101'::bit(5), '101'::bit(2), '101'::bit, 'x1f'::bit(8), 'b101'::varbit, '101'::varbit(2), '101'::"bit";
+SELECT CAST(B'10' AS bit(4)), CAST(B'1011' AS bit varying(2)), B'1011'::bit(2)::bit(6);
+SELECT '12'::bit(2);
+SELECT ' 1'::varbit;
+SELECT 5::bit(8), (-5)::bit(40), 5::bit, 255::bit(4), 5::bigint::bit(70), (-1)::bigint::bit(66);
+SELECT 5::smallint::bit(3);
+SELECT B'101'::int, B'101'::int8, B'1'::bit(32)::int, repeat('1', 32)::bit(32)::int, repeat('1', 64)::bit(64)::bigint;
+SELECT repeat('1', 33)::bit(33)::int;
+SELECT repeat('1', 65)::bit(65)::bigint;
+SELECT B'101'::varbit::int;
+SELECT 'x'::bit(0);
+SELECT 'x'::bit varying(83886081);
+SELECT B'101'::text, B'101'::varchar(2), '101'::text::bit(3), B'101' || '', 'a' || B'101'::text;
+SELECT B'1100' & B'1010', B'1100' | B'1010', B'1100' # B'1010', ~B'1100', B'' & B'';
+SELECT B'110' & B'1010';
+SELECT B'110' | B'1010';
+SELECT B'110' # B'1010';
+SELECT B'1101' << 1, B'1101' >> 1, B'1101' << -1, B'1101' >> -2, B'1101' << 4, B'1101' >> 9, B'110110110' << 3, B'110110110' >> 3;
+SELECT B'101' || B'1', B'' || B'1', B'1111111' || B'0000000001', B'1' & B'1'::varbit, ~B'1'::varbit;
+--! unsupported
+SELECT pg_typeof(B'101'), pg_typeof(X'F'::varbit);
+SELECT B'10' < B'100', B'10' = B'10', B'10' <> B'100', B'11' > B'101', B'10' <= B'10', B'0' >= B'', B'10' = B'10'::varbit, B'10'::varbit < B'11'::varbit;
+SELECT B'1' = 1;
+SELECT B'1' + B'1';
+SELECT length(B''), length(B'10111'), bit_length(B'10111'), octet_length(B'101110111'), octet_length(B''), bit_count(B'10111'), bit_count(X'FFFF'::varbit);
+SELECT get_bit(B'1010', 0), get_bit(B'1010', 3), set_bit(B'1010', 1, 1), set_bit(B'1010', 0, 0);
+SELECT get_bit(B'1010', 4);
+SELECT get_bit(B'1010', -1);
+SELECT set_bit(B'1010', 9, 1);
+SELECT set_bit(B'1010', 1, 2);
+SELECT substring(B'110010' from 2 for 3), substring(B'110010' from -1 for 3), substring(B'110010' from 3), substring(B'110010', 9), substring(B'110010', 1, 0), substring(B'110010' from 2 for 2147483647);
+SELECT substring(B'110010' from 2 for -1);
+SELECT position(B'01' in B'1101'), position(B'' in B'11'), position(B'' in B''), position(B'1' in B''), position(B'0000000001' in B'110000000001'), position(B'11' in B'1010');
+SELECT overlay(B'1111' placing B'00' from 2), overlay(B'1111' placing B'00' from 2 for 1), overlay(B'1111' placing B'' from 1 for 2), overlay(B'1111' placing B'0' from 9);
+SELECT overlay(B'1111' placing B'00' from 0);
+SELECT overlay(B'1111' placing B'00' from 2 for 2147483647);
+SELECT bit_send(B'101'), varbit_send(B'1010101010'), bit_send(B'');
+SELECT NULL::bit(3), NULL::varbit & B'1', coalesce(NULL, B'11'), greatest(B'10', B'11'), nullif(B'1', B'1');
+SELECT ARRAY[B'101', B'11'], ARRAY['101']::bit(2)[], '{101,1,NULL}'::varbit[], B'1' = ANY (ARRAY[B'0', B'1']), '{1,0}'::varbit[]::bit(3)[];
+SELECT array_agg(x ORDER BY x), min(length(x)), string_agg(x::text, ',' ORDER BY x) FROM (VALUES (B'11'), (B'1'), (B'101'), (B'')) t(x);
+SELECT bit_and(x), bit_or(x), bit_xor(x), count(DISTINCT x) FROM (VALUES (B'1100'), (B'1010'), (NULL), (B'1010')) t(x);
+SELECT bit_and(x) FROM (VALUES (B'1100'), (B'10')) t(x);
+SELECT bit_or(x::varbit) FROM (VALUES (B'1100'), (B'0001')) t(x);
+SELECT x FROM (VALUES (B'11'), (B'1'), (B'101'), (B''), (NULL), (B'10')) t(x) ORDER BY x DESC;
+SELECT to_json(B'101'), to_jsonb(ARRAY[B'1', B'01']), quote_literal(B'1'), concat(B'1', B'0'), format('%s', B'11');
+SELECT min(x) FROM (VALUES (B'1')) t(x);
+CREATE TABLE flags (id int PRIMARY KEY, a bit(3), b bit varying(5), c bit, d bit varying, e bit(2)[]);
+SELECT column_name::text, data_type::text, character_maximum_length::int, character_octet_length::int, udt_name::text FROM information_schema.columns WHERE table_name = 'flags' ORDER BY ordinal_position;
+SELECT attname::text, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid = 'flags'::regclass AND attnum > 0 ORDER BY attnum;
+INSERT INTO flags VALUES (1, B'101', B'11', B'1', B'', '{10,01}'), (2, '011', '1', '0', X'FF', NULL);
+INSERT INTO flags VALUES (3, B'10', NULL, NULL, NULL, NULL);
+INSERT INTO flags VALUES (3, '1010', NULL, NULL, NULL, NULL);
+INSERT INTO flags VALUES (3, NULL, B'101010', NULL, NULL, NULL);
+INSERT INTO flags VALUES (3, NULL, NULL, '11', NULL, NULL);
+INSERT INTO flags VALUES (3, NULL, NULL, NULL, NULL, '{1}');
+INSERT INTO flags VALUES (3, 5, NULL, NULL, NULL, NULL);
+INSERT INTO flags VALUES (3, 5::bit(3), 'x1', B'1', B'1' || B'01', ARRAY[B'11']) RETURNING *;
+SELECT * FROM flags ORDER BY id;
+SELECT id FROM flags WHERE a = B'101';
+SELECT id FROM flags WHERE a = '101' OR b > B'1' ORDER BY id;
+SELECT id, a & B'110', a << 1, a || b, length(d) FROM flags ORDER BY id;
+UPDATE flags SET a = a | B'010', b = b || B'1' WHERE id < 3 RETURNING id, a, b;
+UPDATE flags SET b = b || B'111111' WHERE id = 1;
+--! with 110|1
+SELECT $1::bit(3), $2::varbit;
+--! with 111
+SELECT id FROM flags WHERE a = $1;
+--! describe
+SELECT a, b, a & $1, c FROM flags WHERE d = $2;
+CREATE TABLE keyed (k bit varying PRIMARY KEY, n int);
+INSERT INTO keyed SELECT x::bit(6), x FROM generate_series(0, 40) x;
+INSERT INTO keyed VALUES (B'000101', 1);
+SELECT * FROM keyed WHERE k = B'000101';
+SELECT * FROM keyed WHERE k > B'100' AND k < B'100100' ORDER BY k;
+SELECT * FROM keyed WHERE k IN (B'000001', '000010') ORDER BY k;
+CREATE INDEX ON flags (a);
+SELECT id FROM flags WHERE a >= B'011' ORDER BY a, id;
+CREATE INDEX ON flags USING hash (a);
+CREATE TABLE checked (a bit(4) DEFAULT B'0101' CHECK (a <> B'1111'), b varbit DEFAULT X'F');
+INSERT INTO checked DEFAULT VALUES RETURNING *;
+INSERT INTO checked VALUES (B'1111');
+--! missing: a default is shown as it was written
+SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'checked'::regclass ORDER BY adnum;
+ALTER TABLE flags ALTER COLUMN a TYPE bit varying(4);
+ALTER TABLE flags ALTER COLUMN b TYPE bit(2) USING b::bit(2);
+SELECT a, b FROM flags ORDER BY id;
+COPY flags (id, a, d) FROM STDIN;
+10	1111	10101
+11	\N	
+\.
+COPY (SELECT id, a, d, e FROM flags ORDER BY id) TO STDOUT;
+SELECT a.id, b.id FROM flags a JOIN flags b ON a.b = b.b AND a.id < b.id ORDER BY 1, 2;
+SELECT b, count(*) FROM flags GROUP BY b ORDER BY b;
+SELECT DISTINCT c FROM flags ORDER BY c;
+SELECT c FROM flags UNION SELECT d FROM flags ORDER BY 1;
+DROP TABLE flags, keyed, checked;
