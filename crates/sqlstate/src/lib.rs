@@ -61,8 +61,12 @@ pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
 pub const INVALID_TIME_ZONE_DISPLACEMENT_VALUE: &str = "22009";
 /// `invalid_use_of_escape_character`.
 pub const INVALID_USE_OF_ESCAPE_CHARACTER: &str = "2200C";
+/// `zero_length_character_string`.
+pub const ZERO_LENGTH_CHARACTER_STRING: &str = "2200F";
 /// `sequence_generator_limit_exceeded`.
 pub const SEQUENCE_GENERATOR_LIMIT_EXCEEDED: &str = "2200H";
+/// `string_data_length_mismatch`.
+pub const STRING_DATA_LENGTH_MISMATCH: &str = "22026";
 /// `substring_error`.
 pub const SUBSTRING_ERROR: &str = "22011";
 /// `division_by_zero`.
