@@ -17,6 +17,10 @@ pub trait RelationPaths {
     fn domain(&self, _id: TypeId) -> Option<&DomainMeaning> {
         None
     }
+    /// Whether functions over the catalogs have one to ask when the plan runs.
+    fn has_catalog(&self) -> bool {
+        false
+    }
     /// The number of the object of the catalog that a text of this type names (`'item'::regclass`); `None` where no catalog is at hand.
     fn object_named(&self, _id: TypeId, _name: &str) -> Option<Result<Value, ValueError>> {
         None

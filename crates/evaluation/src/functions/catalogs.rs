@@ -1,9 +1,12 @@
 //! Functions over the system catalogs: the session computes them of its snapshot ([`crate::call::SessionInfo::of_catalog`]).
 //!
-//! Invariant: whoever plans a call of one knows that it shows the catalog: [`shows_catalog`].
+//! Invariant: whoever plans a call of one knows that it shows the catalog: [`shows_catalog`], [`is_over_catalogs`].
 
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use analyzer::TypeId;
+use analyzer::facts::{Facts, Function};
+use rustc_hash::FxHashSet;
+use std::sync::LazyLock;
 use values::error::sqlstate;
 use values::{Value, ValueError};
 
@@ -29,7 +32,6 @@ pub(super) const TABLE: &[(&str, Implementation)] = asked![
     "current_schemas" as "current_schemas",
     "format_type" as "format_type",
     "PG_char_to_encoding" as "pg_char_to_encoding",
-    "PG_encoding_to_char" as "pg_encoding_to_char",
     "pg_collation_is_visible" as "pg_collation_is_visible",
     "pg_column_is_updatable" as "pg_column_is_updatable",
     "pg_conversion_is_visible" as "pg_conversion_is_visible",
@@ -149,11 +151,22 @@ pub(super) const COLUMN_PRIVILEGES: &[(&str, Implementation)] = asked![
     "has_column_privilege_id_attnum" as "has_column_privilege",
 ];
 
+/// What functions over the catalogs are called.
+static NAMES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    let rows = Facts::postgresql15().functions.iter().filter(|row| is_over_catalogs(row));
+    rows.map(|row| row.name.as_ref()).collect()
+});
+
+/// Whether a function asks the session for what its catalog has.
+pub fn is_over_catalogs(row: &Function) -> bool {
+    let mut listed = TABLE.iter().chain(PRIVILEGES).chain(COLUMN_PRIVILEGES);
+    let is_listed = row.language == "internal" && listed.any(|(source, _)| *source == row.source);
+    is_listed || BY_NUMBER.iter().any(|(number, _)| *number == row.id.0)
+}
+
 /// Whether a function of this name shows the catalog.
 pub fn shows_catalog(name: &str) -> bool {
-    let is_written_in_sql = ["obj_description", "col_description", "shobj_description"].contains(&name);
-    let mut sources = TABLE.iter().chain(PRIVILEGES).chain(COLUMN_PRIVILEGES).map(|(source, _)| *source);
-    is_written_in_sql || sources.any(|source| source.to_ascii_lowercase().starts_with(name))
+    NAMES.contains(name)
 }
 
 /// The types whose values are numbers of objects and are written as names: of relations, types, schemas and roles.

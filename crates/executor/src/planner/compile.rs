@@ -8,7 +8,7 @@ use analyzer::facts::{Function, FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
 use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, OID, UNKNOWN};
 use analyzer::{TypeId, Typed};
-use evaluation::functions::catalogs::{is_named, is_vector};
+use evaluation::functions::catalogs::{is_named, is_over_catalogs, is_vector};
 use evaluation::storage::{ACL_ITEM, ACL_ITEM_ARRAY};
 use evaluation::storage::{REG_ARRAYS, REGCONFIG, REGDICTIONARY};
 use values::error::sqlstate::FEATURE_NOT_SUPPORTED;
@@ -304,7 +304,8 @@ impl QueryPlanner<'_> {
             return not_built(format!("{} here", row.name));
         }
         let body = evaluation::functions::function(function).or_else(|| evaluation::functions::of_extension(row));
-        let Some(body) = body else {
+        let is_answered = self.relations.has_catalog() || !is_over_catalogs(row);
+        let Some(body) = body.filter(|_| is_answered) else {
             return not_built(format!("function {} ({})", row.name, function.0));
         };
         self.volatile_calls += u32::from(row.volatility == Volatility::Volatile);

@@ -104,7 +104,8 @@ impl QueryPlanner<'_> {
             (true, false) => catalogs::name_reader(target.id),
             _ => None,
         };
-        let Some(body) = body else { return not_built("this conversion of a name") };
+        let is_answered = self.relations.has_catalog() || is_vector(source.id);
+        let Some(body) = body.filter(|_| is_answered) else { return not_built("this conversion of a name") };
         let arguments = vec![self.compile(value, level, current)?];
         // No function of PostgreSQL's has this number.
         let callee = Callee { function: FunctionId(0), body, strict: true, types: vec![source], result: target };

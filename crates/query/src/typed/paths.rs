@@ -71,6 +71,10 @@ impl RelationPaths for StatementPaths<'_> {
         self.domains.get(&id)
     }
 
+    fn has_catalog(&self) -> bool {
+        true
+    }
+
     fn object_named(&self, id: TypeId, name: &str) -> Option<Result<Value, ValueError>> {
         Some(self.system.object_oid(id.0, name).map(Value::Oid).map_err(of_value))
     }

@@ -172,6 +172,7 @@ SELECT tokid, token FROM ts_parse('default', 'a.b@c.de ~/x 1.2') WHERE tokid <> 
 SELECT * FROM ts_token_type('default');
 SELECT * FROM ts_parse('nosuch', 'x');
 SELECT * FROM ts_parse(3722, 'a 1');
+SELECT * FROM ts_parse(1, 'x');
 SELECT tokid, alias FROM ts_token_type(3722) WHERE tokid < 3;
 SELECT alias, description, token, lexemes FROM ts_debug('english', 'The 3 fat rats, x@y.org');
 SELECT tsvector_cmp('a', 'b'), tsquery_cmp('b', 'a'), tsvector_cmp('a', 'a');
