@@ -192,6 +192,11 @@ pub fn name_writer(id: TypeId) -> Option<Implementation> {
     NAMED.iter().find(|(known, ..)| *known == id.0).map(|(.., writer)| *writer)
 }
 
+/// What finds the number of a function by its name, which is how `regproc` is held.
+pub fn function_number(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    ask(call, "regproc_oid")
+}
+
 /// `int2vector`, `oidvector`: arrays that count from zero, and are written as numbers with blanks between them.
 const VECTORS: [u32; 2] = [22, 30];
 

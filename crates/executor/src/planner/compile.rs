@@ -6,7 +6,7 @@ use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression, ErrorPlace};
 use analyzer::facts::{Function, FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
-use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, OID, UNKNOWN};
+use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, OID, REGPROC, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use evaluation::functions::catalogs::{is_named, is_over_catalogs, is_vector};
 use evaluation::storage::{ACL_ITEM, ACL_ITEM_ARRAY};
@@ -115,6 +115,9 @@ impl QueryPlanner<'_> {
                     greatest: *greatest,
                     arguments: self.compile_all(arguments, level, current)?,
                 }
+            }
+            Node::Relabel { value, .. } if self.tree[*value].typed.id == REGPROC && typed.id == OID => {
+                return self.function_number(*value, typed, level, current);
             }
             Node::Relabel { value, .. } | Node::Collate { value, .. } => {
                 let (source, target) = (self.storage(self.tree[*value].typed)?, self.storage(typed)?);

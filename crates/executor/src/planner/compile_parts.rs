@@ -112,6 +112,23 @@ impl QueryPlanner<'_> {
         Ok(CompiledExpression::CallArguments(Box::new(callee), arguments))
     }
 
+    /// The number of a function, of which the name is held.
+    pub fn function_number(
+        &mut self,
+        value: ExprId,
+        target: Typed,
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        if !self.relations.has_catalog() {
+            return not_built("the number of a function");
+        }
+        let (types, body) = (vec![self.tree[value].typed], catalogs::function_number as evaluation::Implementation);
+        let arguments = vec![self.compile(value, level, current)?];
+        let callee = Callee { function: FunctionId(0), body, strict: true, types, result: target };
+        Ok(CompiledExpression::CallArguments(Box::new(callee), arguments))
+    }
+
     /// A number and one.
     fn one_more(&mut self, number: CompiledExpression) -> PlanResult<CompiledExpression> {
         const INT4_PLUS: FunctionId = FunctionId(177);

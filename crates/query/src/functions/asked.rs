@@ -3,6 +3,7 @@
 use super::{privileges, system};
 use crate::error::QueryError;
 use crate::system_catalog::{SystemCatalog, role_name, role_oid};
+use analyzer::facts::Facts;
 use std::sync::Arc;
 use values::error::sqlstate;
 use values::{Type, Value, ValueError};
@@ -62,6 +63,13 @@ fn plain_name(text: &str) -> String {
     }
 }
 
+/// The number of the function of this name, the first of several; 0: there is none.
+fn function_oid(catalog: &SystemCatalog, name: &str) -> u32 {
+    let own = || catalog.catalog().procedures.get(name).map(|(known, _)| known.oid);
+    let known = Facts::postgresql15().functions.iter().find(|row| row.name == name);
+    known.map(|row| row.id.0).or_else(own).unwrap_or(0)
+}
+
 /// What a function yields; `None` for one that there is not.
 pub fn answer(catalog: &Arc<SystemCatalog>, name: &str, arguments: &[Value]) -> Option<Result<Value, ValueError>> {
     let text = || arguments.first().and_then(Value::as_text).unwrap_or_default();
@@ -82,6 +90,7 @@ pub fn answer(catalog: &Arc<SystemCatalog>, name: &str, arguments: &[Value]) -> 
         "to_regtype" => found(REGTYPE),
         "to_regnamespace" => found(REGNAMESPACE),
         "to_regrole" => found(REGROLE),
+        "regproc_oid" => Ok(Value::Oid(function_oid(catalog, text()))),
         "current_schema" => {
             Ok(catalog.path_names(false).first().map_or(Value::Null, |name| Value::text(name.as_str())))
         }

@@ -58,12 +58,8 @@ pub(super) fn text_search(catalog: &str) -> Vec<Row> {
             dictinitoption: options,
         }
     };
-    let template = |oid: u32, name: &str, prefix: &str| {
-        row! {
-            oid: oid, tmplname: name, tmplnamespace: PG_CATALOG_OID, tmplinit: format!("{prefix}_init"),
-            tmpllexize: format!("{prefix}_lexize"),
-        }
-    };
+    // Functions of parsers and templates have no rows of their own to name.
+    let template = |oid: u32, name: &str| row! { oid: oid, tmplname: name, tmplnamespace: PG_CATALOG_OID };
     match catalog {
         "pg_ts_config" => {
             vec![configuration(SIMPLE_CONFIGURATION, "simple"), configuration(ENGLISH_CONFIGURATION, "english")]
@@ -77,10 +73,9 @@ pub(super) fn text_search(catalog: &str) -> Vec<Row> {
             ]
         }
         "pg_ts_parser" => vec![row! {
-            oid: PARSER, prsname: "default", prsnamespace: PG_CATALOG_OID, prsstart: "prsd_start",
-            prstoken: "prsd_nexttoken", prsend: "prsd_end", prsheadline: "prsd_headline", prslextype: "prsd_lextype",
+            oid: PARSER, prsname: "default", prsnamespace: PG_CATALOG_OID,
         }],
-        _ => vec![template(SIMPLE_TEMPLATE, "simple", "dsimple"), template(SNOWBALL_TEMPLATE, "snowball", "dsnowball")],
+        _ => vec![template(SIMPLE_TEMPLATE, "simple"), template(SNOWBALL_TEMPLATE, "snowball")],
     }
 }
 

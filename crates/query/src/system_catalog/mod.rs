@@ -195,6 +195,11 @@ impl SystemCatalog {
         Ok(rows::values(relation, &self.rows_of(relation)?))
     }
 
+    /// Errors: 42501 for what the role may not see.
+    pub fn check(&self, relation: &SystemRelation) -> Result<(), QueryError> {
+        self.denied(relation.schema_name, relation.name).map_or(Ok(()), Err)
+    }
+
     fn rows_of(&self, relation: &SystemRelation) -> Result<Vec<rows::Row>, QueryError> {
         self.show();
         match self.denied(relation.schema_name, relation.name) {

@@ -167,6 +167,9 @@ fn planned(
     }
     let relations = StatementTables(relations);
     let system = Arc::new(SystemCatalog::new(Arc::clone(catalog), session.clone()));
+    if let Some(denied) = names.system_relations().find_map(|relation| system.check(relation).err()) {
+        return TypedReading::Refused(denied);
+    }
     let paths = StatementPaths {
         tables: &relations,
         names,

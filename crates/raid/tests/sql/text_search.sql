@@ -311,3 +311,4 @@ SET default_text_search_config = 'pg_catalog.english';
 SELECT to_tsvector('The Fat Rats'), 'The Rats' @@ 'rat'::tsquery;
 RESET default_text_search_config;
 SHOW default_text_search_config;
+SELECT oid, prsname::text FROM pg_ts_parser;
