@@ -199,14 +199,19 @@ fn planned(
     let Some(parameters) = parameters else {
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
-    let shown = analyzed.tree[analyzed.query].targets.iter().filter(|target| !target.junk);
-    let written = shown.map(|target| WrittenAs::of(analyzed.tree[target.value].typed.id)).enumerate();
-    let written = written.filter_map(|(place, written)| Some((place, written?))).collect();
+    let written = written_columns(analyzed);
     let shows_catalog = names.shows_catalog();
     let system = shows_catalog.then_some(system);
     let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes), system, written };
     let (tables, names) = (tables.into_iter().collect(), names.used());
     TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, names, shows_catalog }))
+}
+
+/// The columns of a statement's results that are written as texts.
+fn written_columns(analyzed: &Analyzed) -> Arc<[(usize, WrittenAs)]> {
+    let shown = analyzed.tree[analyzed.query].targets.iter().filter(|target| !target.junk);
+    let written = shown.map(|target| WrittenAs::of(analyzed.tree[target.value].typed.id)).enumerate();
+    written.filter_map(|(place, written)| Some((place, written?))).collect()
 }
 
 /// Whether something in a statement is JSON, of a user's type, a user's function or one of an extension, which there is nowhere else.
